@@ -358,6 +358,16 @@ impl RunStore for SqliteStore {
         found.flatten().ok_or_else(|| store_errors::unknown_run(run.as_str()))
     }
 
+    fn rows_since(&self, run: &RunId, known: u64, most_bytes: usize) -> Result<Vec<JournalRow>, StoreError> {
+        let found =
+            self.with_reader("read", |reader| read::load_rows_since(reader, run, known, most_bytes))?;
+        found.flatten().ok_or_else(|| store_errors::unknown_run(run.as_str()))
+    }
+
+    fn row_count(&self, run: &RunId) -> Result<u64, StoreError> {
+        Ok(self.with_reader("read", |reader| read::count_rows(reader, run))?.unwrap_or_default())
+    }
+
     fn read(&self, run: &RunId, reader: &mut dyn RunReader) -> Result<(), StoreError> {
         let found = self.with_reader("read", |connection| read::read_rows(connection, run, reader))?;
         if found == Some(true) { Ok(()) } else { Err(store_errors::unknown_run(run.as_str())) }
@@ -439,7 +449,9 @@ impl RunStore for SqliteStore {
         let left_runs =
             self.with_reader("measure", disk_usage::count_runs).ok().flatten().unwrap_or_default();
         if u64::try_from(freed.runs).is_ok_and(|gone| gone.saturating_mul(SHRINKS_FROM) >= left_runs) {
-            self.shrink_index();
+            disk_usage::shrink_gradually(|begins| {
+                self.with_writer("index", |writer| writer.shrink_index(begins))
+            });
         }
         Ok(freed)
     }
@@ -460,21 +472,6 @@ impl SqliteStore {
         self.retry_after_commands(run, || {
             self.with_writer("write to", |writer| writer.claim_run(run, claimant))
         })
-    }
-
-    /// The index forgets removed runs only in time, and counts in the history's size until then. What cannot be done
-    /// now is done when the index grows.
-    fn shrink_index(&self) {
-        let mut begins = true;
-        loop {
-            let start = Instant::now();
-            let shrunk = self.with_writer("index", |writer| writer.shrink_index(begins));
-            if !shrunk.is_ok_and(|more| more) {
-                return;
-            }
-            begins = false;
-            thread::sleep(start.elapsed() / 2);
-        }
     }
 }
 

@@ -4,14 +4,16 @@
 use anyhow::Result;
 
 use super::read_only::{error_with_hint, open_reader, store_error};
+use super::run_servers::with_run_server;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::args::ReopenArgs;
 use synthdev_service::conversations::{self, ConversationError};
-use synthdev_session::{ConversationStart, TuiStartup, run_interactive};
+use synthdev_session::{ConversationStart, RunServerWiring, TuiStartup, run_interactive};
 
 pub(crate) fn start_session(context: StartContext, reopen: &ReopenArgs) -> Result<u8> {
     let conversation = wanted_conversation(&context, reopen)?;
-    run_interactive(context, TuiStartup { conversation, ..TuiStartup::default() })
+    let add_run_server = Some(with_run_server as RunServerWiring);
+    run_interactive(context, TuiStartup { conversation, add_run_server, ..TuiStartup::default() })
 }
 
 fn wanted_conversation(context: &StartContext, reopen: &ReopenArgs) -> Result<Option<ConversationStart>> {

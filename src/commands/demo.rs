@@ -50,9 +50,8 @@ pub(crate) fn run_demo(context: &StartContext, headless: bool) -> Result<u8> {
     let opening = TuiStartup {
         script: Some((demo_script()?, "demo")),
         start: Some((WORKFLOW.to_owned(), TASK.to_owned())),
-        conversation: None,
         banner: banner_lines(&project, " until you leave"),
-        setup: false,
+        ..TuiStartup::default()
     };
     synthdev_session::run_interactive(context, opening)
 }

@@ -37,6 +37,7 @@ mod recordings;
 mod restate_runs;
 mod resume_command;
 mod run_command;
+mod run_servers;
 mod run_to_end;
 mod runs_command;
 mod salvage;

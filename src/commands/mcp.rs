@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use self::workflow_registry::{RegistrySnapshot, WorkflowRegistry, first_error};
 use super::load_config::load_quietly;
 use super::run_command::run_spec;
+use super::run_servers::with_run_server;
 use super::run_to_end::{build_runtime, interrupt_receiver};
 use super::{diagnostics, mcp_command};
 use synthdev_bootstrap::start_context::StartContext;
@@ -51,6 +52,7 @@ pub(crate) fn run_mcp_server(context: &StartContext, args: &McpArgs) -> Result<u
     synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
     let notes = workflow_registry::omission_notes(&gathered);
     let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
+    let wired = with_run_server(context, &catalog, wired);
     let shop = Arc::new(ProjectMcpBackend::open_project(context, args, catalog, Arc::new(wired), notes));
     let token = args
         .http

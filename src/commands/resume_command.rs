@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::load_config::load_catalog;
 use super::read_only::{error_with_hint, store_error};
 use super::run_command::{read_script, read_workflow};
-use super::run_to_end::{follow_run, follow_run_if};
+use super::run_servers::{report_of_server, with_run_server};
+use super::run_to_end::{build_runtime, follow_run, follow_run_if};
 use super::{diagnostics, recordings};
 use synthdev_bootstrap::scripted_models::ScriptedModel;
 use synthdev_bootstrap::start_context::StartContext;
@@ -40,7 +41,7 @@ pub(crate) fn retry_run(context: &StartContext, args: &ResumeArgs) -> Result<u8>
 pub(crate) fn resume_run(context: &StartContext, args: &ResumeArgs) -> Result<u8> {
     #[cfg(feature = "restate")]
     if args.backend.is_some() {
-        return super::restate_runs::resume_run(context, args);
+        super::server_runs::fetch_run(context, &args.run)?;
     }
     take_up_run(context, args, RunOperation::Resume)
 }
@@ -60,7 +61,7 @@ fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperatio
     synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
     let results = args.results.as_deref().map(parse_results).transpose()?;
     let increase = typed_increase(args);
-    let reader = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
+    let reader = wire_project(context, &catalog, RunModels::default());
     // a token answers a question, and a retry answers none
     let is_answer = operation == RunOperation::Resume && is_token(&args.run);
     let token = is_answer.then(|| args.run.clone());
@@ -105,7 +106,7 @@ fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperatio
             Ok(run.id.clone())
         })?
     };
-    Ok(headless::print_result(&report, show)?)
+    Ok(headless::print_result(&report_of_server(&wired.handle, report), show)?)
 }
 
 fn typed_increase(args: &ResumeArgs) -> LimitIncrease {
@@ -138,6 +139,7 @@ fn find_resumable_run(
 }
 
 fn find_workflow_run(context: &StartContext, handle: &RuntimeHandle, id: &RunId) -> Result<RunSummary> {
+    build_runtime()?.block_on(handle.refresh_from_server(id.as_str()));
     let run = handle.summary(id.as_str()).map_err(store_error)?;
     let here = context.project.display().to_string();
     run_resume::check_no_conversation(handle, &run, &here).map_err(|error| not_started(None, error))?;
@@ -177,6 +179,11 @@ fn run_models(context: &StartContext, args: &ResumeArgs, script: Option<Scripted
     RunModels::new(script, &context.project, args.record.as_deref(), args.replay.as_deref())
 }
 
+fn wire_project(context: &StartContext, catalog: &ConfigCatalog, models: RunModels) -> WiredRuntime {
+    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, catalog, models);
+    with_run_server(context, catalog, wired)
+}
+
 /// A run resumes where its files are.
 fn wired_for(
     context: &StartContext,
@@ -190,9 +197,9 @@ fn wired_for(
     Ok(match worktree {
         Some(tree) => {
             let place = WorktreeLocation { project: &context.project, worktree: Path::new(&tree.path) };
-            wiring::wire_worktree(place, data, catalog, models)
+            with_run_server(context, catalog, wiring::wire_worktree(place, data, catalog, models))
         }
-        None => wiring::wire_runtime(&context.project, data, catalog, models),
+        None => wire_project(context, catalog, models),
     })
 }
 

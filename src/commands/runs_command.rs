@@ -30,8 +30,13 @@ pub(crate) fn run_runs_command(context: &StartContext, command: RunsCommand) -> 
         #[cfg(feature = "restate")]
         RunsCommand::List(args) if args.backend.is_some() => server_runs::list_runs(context, &args),
         RunsCommand::List(args) => history_commands::list_runs(context, &args),
+        #[cfg(feature = "restate")]
+        RunsCommand::Show { id, json, request, agent, backend: Some(_) } => {
+            server_runs::fetch_run(context, &id)?;
+            run_runs_command(context, RunsCommand::Show { id, json, request, agent, backend: None })
+        }
         RunsCommand::Show { id, json, request: None, .. } => show_run(context, &id, json),
-        RunsCommand::Show { id, json, request: Some(of), agent } => {
+        RunsCommand::Show { id, json, request: Some(of), agent, .. } => {
             review_call(context, &id, &of, agent, json)
         }
         RunsCommand::Cost(args) => history_commands::show_costs(context, &args),

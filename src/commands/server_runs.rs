@@ -1,25 +1,21 @@
-//! Runs of a Restate server, whichever worker drives them: lists and cancels them.
+//! Runs of a Restate server, whichever worker drives them: lists, copies and cancels them.
 
 use std::io::Write;
-use std::time::Duration;
 
 use anyhow::{Result, bail};
 
 use super::load_config::load_catalog;
-use super::restate_runs::{open_client, refusal_error};
+use super::read_only::{open_reader, store_error};
+use super::run_servers::{open_client, refusal_error};
 use super::run_to_end::build_runtime;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::args::ListArgs;
 use synthdev_cli::output::TerminalSafeWriter;
 use synthdev_cli::{exit, json_output};
 use synthdev_domain::ids::RunId;
-use synthdev_restate::journaled_step::RunEnd;
+use synthdev_restate::run_server::{CancelledRun, cancel_run as cancel_at_server};
 use synthdev_restate::server_admin::ServerRun;
 use synthdev_restate::server_client::RestateClient;
-
-/// Until a run that was told to end has ended.
-const LOOKS: u32 = 200;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 fn print_text(text: &str) -> std::io::Result<()> {
     writeln!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{text}")
@@ -57,30 +53,21 @@ fn run_line(run: &ServerRun) -> String {
     format!("{id}  {began}  {host}  {status}{failed}")
 }
 
+/// Copies into the history what the server has of a run.
+pub(crate) fn fetch_run(context: &StartContext, run: &str) -> Result<()> {
+    let handle = open_reader(context)?.handle;
+    let run = handle.summary(run).map_or_else(|_| RunId::from(run), |known| known.id);
+    build_runtime()?.block_on(handle.fetch_from_server(&run)).map_err(store_error)
+}
+
 pub(crate) fn cancel_run(context: &StartContext, run: &str) -> Result<u8> {
     let (client, run) = (client(context)?, RunId::from(run));
-    let ended = build_runtime()?.block_on(async {
-        let mut placed = client.find_run(&run).await?;
-        while let Err(refused) = client.cancel(&placed).await {
-            // it may have been handed over in that moment
-            let now = client.find_run(&run).await?;
-            if now == placed {
-                return Err(refused);
-            }
-            placed = now;
+    let ended = build_runtime()?.block_on(cancel_at_server(&client, &run)).map_err(refusal_error)?;
+    match ended {
+        Some(CancelledRun::Ended(progress)) => {
+            print_text(&format!("run {run} is {}", progress.status.as_str()))?;
         }
-        for _ in 0..LOOKS {
-            // one that had not begun ends with a refusal
-            match client.outcome(&placed).await {
-                Ok(None | Some(RunEnd::HandedOver { .. })) => tokio::time::sleep(BETWEEN_LOOKS).await,
-                Ok(Some(RunEnd::Ended(progress))) => return Ok(Some(progress.status.as_str())),
-                Err(_) => return Ok(Some("cancelled")),
-            }
-        }
-        Ok(None)
-    });
-    match ended.map_err(refusal_error)? {
-        Some(status) => print_text(&format!("run {run} is {status}"))?,
+        Some(CancelledRun::Withdrawn) => print_text(&format!("run {run} is cancelled"))?,
         None => bail!(
             "run {run} was told to end, but work in progress goes on\nhint: `runs list --backend restate` shows when it has ended"
         ),

@@ -195,8 +195,12 @@ pub(crate) fn replay_run(context: &StartContext, run: &str, json: bool) -> Resul
 }
 
 pub(crate) fn control_run(context: &StartContext, run: &str, wanted: ControlAction) -> Result<u8> {
-    let (wired, run) = find_run(context, run)?;
-    let done = build_runtime()?.block_on(run_control::control_run(&wired.handle, &run, wanted));
+    let handle = open_reader(context)?.handle;
+    let done = build_runtime()?.block_on(async {
+        handle.refresh_from_server(run).await;
+        let run = handle.summary(run).map_err(store_error)?;
+        Ok::<_, anyhow::Error>(run_control::control_run(&handle, &run, wanted).await)
+    })?;
     let done = done.map_err(|error| error_with_hint(&error.to_string(), error.hint()))?;
     print_text(&done.to_string())?;
     Ok(exit::COMPLETED)

@@ -70,6 +70,12 @@ impl ProjectRunHost {
         let options = ResumeOptions { approves_all, ..ResumeOptions::default() };
         let request = service.prepare(&summary, options).map_err(|error| resume_refusal(&error))?;
         let Some(answer) = answer else { return Ok(request) };
+        if !answer.answers.is_empty() || !answer.decisions.is_empty() {
+            let (answers, decisions) = (answer.answers.clone(), answer.decisions.clone());
+            let request = ResumeRequest { answers, decisions, ..request };
+            handle.check_answers(run, &request).map_err(|error| resume_refusal(&error.into()))?;
+            return Ok(request);
+        }
         let typed = TypedAnswers {
             state: answer.state.as_deref(),
             approves_all,
@@ -100,6 +106,10 @@ impl RunHost for ProjectRunHost {
 
     fn reader(&self) -> &RuntimeHandle {
         &self.base.handle
+    }
+
+    fn history(&self) -> String {
+        directory_identity(&self.context.dirs.data)
     }
 
     fn files_at(&self, run: &RunId) -> String {

@@ -233,6 +233,17 @@ impl RunProgress {
         }
     }
 
+    /// Whether it goes on when it is answered.
+    pub fn awaits_answer(&self) -> bool {
+        match self.status {
+            RunStatus::Paused => true,
+            RunStatus::Failed => !self.pauses.is_empty(),
+            RunStatus::Running | RunStatus::Completed | RunStatus::Cancelled | RunStatus::Interrupted => {
+                false
+            }
+        }
+    }
+
     /// The run is a conversation that its user has left: it waits for no decision.
     pub fn is_left(&self) -> bool {
         self.status == RunStatus::Paused && self.pauses.iter().any(OpenPause::awaits_next_message)

@@ -7,7 +7,7 @@ use synthdev_domain::tool::ToolInvocation;
 
 /// What is published where the user is asked for an approval, without a preview. `None`: the effect asks for none, or
 /// `next`, the input that follows, is the refusal of a call that the user is not asked about.
-pub(super) fn asked_approval(effect: &Effect, next: Option<&Input>) -> Option<RunEvent> {
+pub fn asked_approval(effect: &Effect, next: Option<&Input>) -> Option<RunEvent> {
     let Effect::AskApproval { call, state, invocation, risk, deadline, .. } = effect else { return None };
     if matches!(next, Some(Input::ToolChecked { call: refused, refusal: Some(_) }) if refused == call) {
         return None;

@@ -8,7 +8,7 @@
 
 pub mod agent_turn;
 pub mod answer_validation;
-mod asked_approval;
+pub mod asked_approval;
 pub mod branch;
 pub mod budget_usage;
 pub mod call_frame;

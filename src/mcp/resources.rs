@@ -67,9 +67,12 @@ pub(super) fn resource_templates() -> ListResourceTemplatesResult {
     ])
 }
 
-pub(super) fn read_resource(backend: &dyn McpBackend, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read_resource(
+    backend: &dyn McpBackend,
+    uri: &str,
+) -> Result<ReadResourceResult, ErrorData> {
     let text = match (uri.strip_prefix(RUNS), uri.strip_prefix(WORKFLOWS)) {
-        (Some(id), _) => super::calls::find_run(backend, id).ok().map(|run| run_text(backend, &run)),
+        (Some(id), _) => super::calls::find_run(backend, id).await.ok().map(|run| run_text(backend, &run)),
         (None, Some(name)) => definition_text(backend, name),
         (None, None) => None,
     };

@@ -259,12 +259,12 @@ impl ServerHandler for McpServer {
         ready(Ok(resources::resource_templates()))
     }
 
-    fn read_resource(
+    async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
-    ) -> impl Future<Output = Result<ReadResourceResponse, ErrorData>> + Send + '_ {
-        ready(resources::read_resource(self.open_backend(), &request.uri).map(Into::into))
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        resources::read_resource(self.open_backend(), &request.uri).await.map(Into::into)
     }
 }
 

@@ -6,6 +6,7 @@ pub mod lock;
 pub mod mcp;
 pub mod model;
 pub mod project_index;
+pub mod run_server;
 pub mod run_store;
 pub mod script;
 pub mod simulation;

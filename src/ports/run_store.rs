@@ -288,7 +288,34 @@ pub trait RunStore: Send + Sync {
     /// Unknown id, unreadable store.
     fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<JournalRow>), StoreError>;
 
-    /// The same, handed on while it is read; all of it is of one moment.
+    /// Rows of a run behind the first `known`, in order; about `most_bytes`, and at least one if there is one.
+    ///
+    /// # Errors
+    /// Unknown id, unreadable store.
+    fn rows_since(&self, run: &RunId, known: u64, most_bytes: usize) -> Result<Vec<JournalRow>, StoreError> {
+        let (_, rows) = self.load(run)?;
+        let mut bytes = 0;
+        let is_within = |row: &JournalRow| {
+            let fits = bytes < most_bytes;
+            bytes += row.body.len();
+            fits
+        };
+        Ok(rows
+            .into_iter()
+            .skip(usize::try_from(known).unwrap_or(usize::MAX))
+            .take_while(is_within)
+            .collect())
+    }
+
+    /// How many rows a run has.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn row_count(&self, run: &RunId) -> Result<u64, StoreError> {
+        Ok(self.load(run)?.1.len() as u64)
+    }
+
+    /// `load`, handed on while it is read; all of it is of one moment.
     ///
     /// # Errors
     /// Unknown id, unreadable store. The reader may have seen a part by then.

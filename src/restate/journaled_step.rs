@@ -5,8 +5,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress, RunStatus};
-use synthdev_engine::event::PublishedEvent;
+use synthdev_domain::approval::ApprovalDecision;
+use synthdev_domain::ids::CallId;
+use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress};
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::input::UserAnswer;
 use synthdev_engine::run_spec::RunSpec;
 
 /// Beginning of the name of each workflow at the server, one for each host; the key is the id of the run.
@@ -166,23 +169,56 @@ pub struct ResumeAnswer {
     /// Every call is approved from now on.
     #[serde(default)]
     pub approves_all: bool,
+    /// Answers as the run records them, by the calls that ask.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<(CallId, UserAnswer)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<(CallId, ApprovalDecision)>,
 }
 
 /// Asks what happened since.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FollowRequest {
-    /// So many events are known.
-    pub events: usize,
+    /// So many rows are known.
+    #[serde(default)]
+    pub rows: u64,
     /// As the last answer said: nothing is read again while it stays the same.
+    #[serde(default)]
     pub version: Option<u64>,
+    /// So many of the events that are in no journal are known; `None`: they are not wanted.
+    #[serde(default)]
+    pub transient: Option<u64>,
+    /// Answered at once.
+    #[serde(default)]
+    pub looks_only: bool,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FollowAnswer {
-    pub events: Vec<PublishedEvent>,
+    /// With the first rows. `None`: the run has not begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<Box<RunHeader>>,
+    #[serde(default)]
+    pub rows: Vec<JournalRow>,
+    /// There are further rows.
+    #[serde(default)]
+    pub has_more: bool,
     /// `None`: no worker drives the run.
+    #[serde(default)]
     pub version: Option<u64>,
+    #[serde(default)]
     pub progress: Option<RunProgress>,
+    /// Events that are in no journal, and how many are known with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transient: Vec<RunEvent>,
+    #[serde(default)]
+    pub transient_seen: u64,
+    /// Distinguishes the history of the worker from others.
+    #[serde(default)]
+    pub history: String,
+    /// The identity of its project.
+    #[serde(default)]
+    pub project: String,
     /// The last answer that the run did not take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<RefusedAnswer>,
@@ -198,9 +234,5 @@ pub struct RefusedAnswer {
 
 /// Whether the run waits for an answer: its workflow at the server goes on with it.
 pub fn awaits_answer(progress: &RunProgress) -> bool {
-    match progress.status {
-        RunStatus::Paused => true,
-        RunStatus::Failed => !progress.pauses.is_empty(),
-        RunStatus::Running | RunStatus::Completed | RunStatus::Cancelled | RunStatus::Interrupted => false,
-    }
+    progress.awaits_answer()
 }

@@ -1,8 +1,14 @@
 //! Completes the worker's own store with the rows that the server has.
 
+use std::thread;
+use std::time::Duration;
+
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{JournalRow, RunHeader};
 use synthdev_ports::run_store::{RunStore, StoreError};
+
+const BETWEEN_CLAIMS: Duration = Duration::from_millis(10);
+const CLAIM_LOOKS: u32 = 20;
 
 /// Removes what a killed worker left of a run of which the server has no rows.
 ///
@@ -21,6 +27,24 @@ pub(crate) fn discard_unjournaled(store: &dyn RunStore, run: &RunId) -> Result<(
 /// # Errors
 /// The store cannot be written, or a living process drives the run.
 pub(crate) fn complete_from_server(
+    store: &dyn RunStore,
+    header: &RunHeader,
+    rows: &[JournalRow],
+    server: &str,
+) -> Result<(), StoreError> {
+    let mut completed = try_completing(store, header, rows, server);
+    for _ in 0..CLAIM_LOOKS {
+        // one that follows the run from this machine has it for a moment, while it copies rows
+        if completed.is_ok() || store.driver_pid(&header.id).is_none() {
+            break;
+        }
+        thread::sleep(BETWEEN_CLAIMS);
+        completed = try_completing(store, header, rows, server);
+    }
+    completed
+}
+
+fn try_completing(
     store: &dyn RunStore,
     header: &RunHeader,
     rows: &[JournalRow],
@@ -63,6 +87,8 @@ fn is_beginning(known: &[JournalRow], rows: &[JournalRow]) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use synthdev_adapters::sqlite::SqliteStore;
     use synthdev_domain::ids::{CallId, Timestamp};
@@ -116,6 +142,31 @@ pub(crate) mod tests {
             store.claim_remote(&header.id).unwrap();
             store.append(&header.id, &[], Some(&RunProgress::new(Timestamp(9)))).unwrap();
         }
+    }
+
+    #[test]
+    fn a_copy_of_one_who_followed_the_run_becomes_that_of_the_worker() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runs.sqlite");
+        let (copier, worker) = (Arc::new(SqliteStore::new(path.clone())), SqliteStore::new(path));
+        let header = header("20260101-aaaa");
+        // in the clone of the project here
+        let copied = RunHeader { project: "/clone".to_owned(), ..header.clone() };
+        copier.create_remote(&copied, "there").unwrap();
+        copier.append(&header.id, &rows(&["a", "b"]), None).unwrap();
+        // it lets go while the worker tries
+        let (slow, run) = (Arc::clone(&copier), header.id.clone());
+        let letting_go = thread::spawn(move || {
+            thread::sleep(BETWEEN_CLAIMS * 3);
+            slow.release(&run);
+        });
+        complete_from_server(&worker, &header, &rows(&["a", "b", "c"]), "there").unwrap();
+        letting_go.join().unwrap();
+        let (there, found) = worker.load(&header.id).unwrap();
+        assert_eq!((there.project.as_str(), found), ("/project", rows(&["a", "b", "c"])));
+        assert_eq!(worker.keeper(&header.id), Ok(Some("there".to_owned())));
+        worker.claim_remote(&header.id).unwrap();
+        assert!(copier.append(&header.id, &rows(&["x"]), None).is_err(), "it has lost the run");
     }
 
     #[test]

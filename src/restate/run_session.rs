@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::Instant;
 
 use super::journaled_step::{
     JournaledStep, ProjectPlace, ResumeAnswer, RunAnswer, RunSubmission, SharedFiles, StepRefusal,
@@ -16,6 +15,7 @@ use super::local_copy;
 use super::long_bodies::join_rows;
 use super::run_outbox::RunOutbox;
 use super::server_clock::{RunClock, ServerClock};
+use super::transient_events::{TransientEvents, collect_events};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{JournalRow, RunHeader, RunStatus};
 use synthdev_engine::event::RunEvent;
@@ -46,6 +46,11 @@ pub trait RunHost: Send + Sync + 'static {
     fn project(&self) -> &ProjectPlace;
 
     fn store(&self) -> Arc<dyn RunStore>;
+
+    /// Distinguishes the history of this host from those of other machines, and of other places on this one.
+    fn history(&self) -> String {
+        String::new()
+    }
 
     /// Reads runs.
     fn reader(&self) -> &RuntimeHandle;
@@ -216,8 +221,7 @@ pub(crate) struct RunSession {
     pub(crate) service: String,
     pub(crate) outbox: Arc<RunOutbox>,
     pub(crate) handle: RuntimeHandle,
-    /// Those who follow the run read it again then.
-    next_reading: Mutex<Instant>,
+    pub(crate) transient: Arc<TransientEvents>,
     /// One that is only cancelled has none.
     _slot: Option<OwnedSemaphorePermit>,
 }
@@ -253,18 +257,12 @@ impl RunSession {
         let handle = host.open_runtime(&run, replies.as_deref(), begun, &wrap)?;
         let handle = handle.with_clock(Arc::new(RunClock::new(Arc::clone(clock), latest)));
         let events = handle.subscribe(false);
+        let transient = Arc::default();
+        tokio::spawn(collect_events(handle.subscribe_run(&run), Arc::downgrade(&transient)));
         options.drivers.spawn(watch_end(handle.clone(), run.clone(), events, Arc::clone(&outbox)));
         options.drivers.spawn(start_driver(host, handle.clone(), run.clone(), start, Arc::clone(&outbox)));
         let service = service.to_owned();
-        Ok(Self { run, service, outbox, handle, next_reading: Mutex::new(Instant::now()), _slot: slot })
-    }
-
-    pub(crate) fn next_reading(&self) -> Instant {
-        *self.next_reading.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn set_next_reading(&self, at: Instant) {
-        *self.next_reading.lock().unwrap_or_else(PoisonError::into_inner) = at;
+        Ok(Self { run, service, outbox, handle, transient, _slot: slot })
     }
 
     /// Until the driver is gone, no other may begin.

@@ -5,20 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, OnceCell, Semaphore};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::beginning_runs::BeginningRuns;
 use super::host_directory::HostDescription;
-use super::journaled_step::{
-    FollowAnswer, FollowRequest, JournaledStep, RunAnswer, StepRefusal, awaits_answer,
-};
+use super::journaled_step::{JournaledStep, RunAnswer, StepRefusal, awaits_answer};
 use super::run_handover::HandoverFinder;
 pub use super::run_session::{FilesKeeper, RunHost, StoreWrapper, WorkerOptions};
-use super::run_session::{ReplayedRun, RunSession, refusal, store_refusal};
+use super::run_session::{ReplayedRun, RunSession, refusal};
 use super::server_client::RestateClient;
 use super::server_clock::ServerClock;
 use synthdev_domain::ids::RunId;
-use synthdev_engine::event::PublishedEvent;
 use synthdev_ports::run_store::RunStore;
 
 /// How long a worker that ends waits for its drivers to stop between two inputs.
@@ -27,15 +24,8 @@ const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
 /// Between two looks whether runs of a service that is left are about to begin.
 const BEGINNING_LOOK: Duration = Duration::from_millis(10);
 
-/// Who follows a run and knows all of it is answered when there is more, or after this.
-const FOLLOW_PATIENCE: Duration = Duration::from_secs(20);
-/// The same while the worker does not drive the run: it may be over.
-const BEGIN_PATIENCE: Duration = Duration::from_secs(1);
-/// Those who follow read the whole journal: after they did, they wait so many times as long.
-const READING_PAUSE: u32 = 10;
-
 /// A session, once it has begun.
-type SessionCell = Arc<OnceCell<RunSession>>;
+pub(crate) type SessionCell = Arc<OnceCell<RunSession>>;
 
 pub struct RunWorker {
     host: Arc<dyn RunHost>,
@@ -335,36 +325,12 @@ impl RunWorker {
         }
     }
 
-    /// Until there is something new for who asks, but not for long.
-    pub(crate) async fn wait_for_news(&self, run: &RunId, asked: FollowRequest) {
-        let begun = timeout(BEGIN_PATIENCE, self.wait_for_session(run));
-        let cell = match self.session_cell(run) {
-            Some(cell) => cell,
-            // it has left the run since, or the caller has read nothing yet
-            None if asked.version.is_some() || asked.events == 0 && self.is_known(run) => return,
-            None => match begun.await {
-                Ok(cell) => cell,
-                Err(_) => return,
-            },
-        };
-        let Some(session) = cell.get() else { return };
-        let news = async {
-            if let Some(version) = asked.version {
-                session.outbox.wait_for_news(version).await;
-            }
-            // the end is told at once
-            let next = session.next_reading();
-            let _ = timeout_at(next, session.outbox.wait_until_closed()).await;
-        };
-        let _ = timeout(FOLLOW_PATIENCE, news).await;
-    }
-
     /// Of a session that has begun.
-    fn session_cell(&self, run: &RunId) -> Option<SessionCell> {
+    pub(crate) fn session_cell(&self, run: &RunId) -> Option<SessionCell> {
         self.lock().get(run).filter(|cell| cell.get().is_some()).cloned()
     }
 
-    async fn wait_for_session(&self, run: &RunId) -> SessionCell {
+    pub(crate) async fn wait_for_session(&self, run: &RunId) -> SessionCell {
         loop {
             let begun = self.session_begun.notified();
             tokio::pin!(begun);
@@ -374,34 +340,6 @@ impl RunWorker {
             }
             begun.await;
         }
-    }
-
-    /// What happened in a run since the caller last asked.
-    ///
-    /// # Errors
-    /// The run cannot be read.
-    pub(crate) fn follow(&self, run: &RunId, asked: FollowRequest) -> Result<FollowAnswer, StepRefusal> {
-        let cell = self.session_cell(run);
-        let session = cell.as_ref().and_then(|cell| cell.get());
-        let version = session.map(|session| session.outbox.version());
-        let unchanged = FollowAnswer { events: Vec::new(), version, progress: None, refused: None };
-        if version.is_some() && version == asked.version || !self.is_known(run) {
-            return Ok(unchanged);
-        }
-        let began = Instant::now();
-        let record = self.host.reader().load_record(run.as_str()).map_err(store_refusal)?;
-        if let Some(session) = session {
-            session.set_next_reading(Instant::now() + began.elapsed() * READING_PAUSE);
-        }
-        let events = record.events.into_iter().skip(asked.events).map(|(at, step)| PublishedEvent {
-            run: run.clone(),
-            at,
-            at_step: step.at_step,
-            event: step.event,
-        });
-        // read after the events: what they say the run waits for is in it
-        let progress = self.host.reader().summary(run.as_str()).map_err(store_refusal)?.progress;
-        Ok(FollowAnswer { events: events.collect(), version, progress: Some(progress), refused: None })
     }
 
     pub(crate) fn is_known(&self, run: &RunId) -> bool {

@@ -23,6 +23,7 @@ use synthdev_domain::ids::RunId;
 const AWAITED: &str = "awaited_answer";
 /// The last answer that was not taken.
 const REFUSED: &str = "refused_answer";
+pub(crate) const NOT_WAITING: &str = "the run does not wait for an answer";
 /// The error of a workflow that was cancelled at the server.
 const CANCELLED: u16 = 409;
 const UNFIT: u16 = 422;
@@ -149,7 +150,7 @@ impl SynthdevRun {
     async fn answer(&self, ctx: SharedWorkflowContext<'_>, answer: Json<RunAnswer>) -> HandlerResult<u64> {
         let (run, answer) = (RunId::from(ctx.key()), answer.into_inner());
         let Some(number) = ctx.get::<u64>(AWAITED).await? else {
-            return Err(TerminalError::new_with_code(CANCELLED, "the run does not wait for an answer").into());
+            return Err(TerminalError::new_with_code(CANCELLED, NOT_WAITING).into());
         };
         // a host that has just taken the run over does not know it yet
         if let RunAnswer::Resume(typed) = &answer

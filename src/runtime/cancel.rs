@@ -41,6 +41,9 @@ impl RuntimeHandle {
     /// The process that drives the run does not end it in time, it is a conversation there, it has ended, or the store
     /// cannot be written.
     pub async fn cancel(&self, run: &RunId) -> Result<CancelOutcome, StoreError> {
+        if let Some(cancelled) = self.cancel_at_server(run).await {
+            return cancelled.map(|ended| if ended { CancelOutcome::Done } else { CancelOutcome::Told });
+        }
         let until = Instant::now() + PATIENCE;
         let mut alone = false;
         loop {

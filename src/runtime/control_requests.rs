@@ -19,7 +19,7 @@ use super::handle::RuntimeHandle;
 use super::runtime_context::RuntimeContext;
 use super::task_queue::TaskBroker;
 use synthdev_domain::ids::RunId;
-use synthdev_ports::run_store::{DriverAnswers, DriverRequest, StoreError};
+use synthdev_ports::run_store::{DriverAnswers, DriverRequest, RemoteRunAction, StoreError};
 
 /// The outcome of pausing a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,6 +133,9 @@ impl RuntimeHandle {
     pub async fn pause(&self, run: &RunId, max_wait: Duration) -> Result<PauseOutcome, StoreError> {
         self.task_broker().wait_until_resumed(run).await;
         if self.context.runs.drives_run(run) {
+            if self.is_at_server(run)? {
+                self.ensure_not_remote(run, RemoteRunAction::Change)?;
+            }
             let here = timeout(
                 max_wait,
                 request_control(&self.context.runs, run, ControlAction::Pause, ControlOrigin::Own),
@@ -151,7 +154,10 @@ impl RuntimeHandle {
         }
         Ok(match self.ask_driver(run, ControlAction::Pause, max_wait).await? {
             Some(told) => told,
-            None => PauseOutcome::Done,
+            None => {
+                self.ensure_not_remote(run, RemoteRunAction::Change)?;
+                PauseOutcome::Done
+            }
         })
     }
 

@@ -19,6 +19,8 @@ pub(super) struct EventBus {
 struct EventSubscriber {
     queue: Arc<EventQueue>,
     deltas: bool,
+    /// Only of this run.
+    run: Option<RunId>,
 }
 
 /// The events of all runs, for one watcher.
@@ -42,8 +44,17 @@ struct QueuedEvents {
 
 impl EventBus {
     pub(super) fn subscribe(&self, deltas: bool) -> EventReceiver {
+        self.add_subscriber(deltas, None)
+    }
+
+    /// All events of one run.
+    pub(super) fn subscribe_run(&self, run: &RunId) -> EventReceiver {
+        self.add_subscriber(true, Some(run.clone()))
+    }
+
+    fn add_subscriber(&self, deltas: bool, run: Option<RunId>) -> EventReceiver {
         let queue = Arc::<EventQueue>::default();
-        let watcher = EventSubscriber { queue: Arc::clone(&queue), deltas };
+        let watcher = EventSubscriber { queue: Arc::clone(&queue), deltas, run };
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).push(watcher);
         EventReceiver { queue }
     }
@@ -57,10 +68,10 @@ impl EventBus {
         let StepEvent { at_step, event } = event.into();
         let delta = matches!(event, RunEvent::Delta { .. } | RunEvent::ToolProgress { .. });
         let published = PublishedEvent { run: run.clone(), at, at_step, event };
-        self.watchers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|watcher| (delta && !watcher.deltas) || watcher.queue.push(&published));
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).retain(|watcher| {
+            let is_other = watcher.run.as_ref().is_some_and(|run| *run != published.run);
+            (delta && !watcher.deltas) || is_other || watcher.queue.push(&published)
+        });
     }
 }
 
@@ -192,6 +203,18 @@ mod tests {
         ];
         assert!(taken == expected, "{} events", taken.len());
         assert_eq!(std::iter::from_fn(|| calm.try_recv()).count(), 2);
+    }
+
+    #[test]
+    fn who_watches_one_run_hears_of_no_other() {
+        let bus = EventBus::default();
+        let (one, other) = (RunId::from("one"), RunId::from("other"));
+        let mut events = bus.subscribe_run(&one);
+        for run in [&other, &one, &other] {
+            bus.publish(run, Timestamp(0), RunEvent::Warning { code: "x".to_owned(), text: String::new() });
+        }
+        let heard: Vec<RunId> = std::iter::from_fn(|| events.try_recv()).map(|one| one.run).collect();
+        assert_eq!(heard, [one]);
     }
 
     #[tokio::test]

@@ -48,6 +48,7 @@ impl RuntimeHandle {
                 runs: Arc::default(),
                 task_broker: Arc::default(),
                 decisions: Arc::default(),
+                run_server: None,
             }),
         }
     }
@@ -146,6 +147,11 @@ impl RuntimeHandle {
     /// Every event of every run started from here; `deltas` adds the streamed pieces.
     pub fn subscribe(&self, deltas: bool) -> EventReceiver {
         self.context.bus.subscribe(deltas)
+    }
+
+    /// Every event of one run, with the streamed pieces.
+    pub fn subscribe_run(&self, run: &RunId) -> EventReceiver {
+        self.context.bus.subscribe_run(run)
     }
 
     /// Locks the project's files for a run that starts or resumes.

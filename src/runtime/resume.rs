@@ -141,6 +141,9 @@ impl RuntimeHandle {
     /// # Errors
     /// Another living process drives it, it has ended, or an answer does not fit. Then nothing was changed.
     pub async fn resume(&self, run: &RunId, going: ResumeRequest) -> Result<(), ResumeError> {
+        if let Some(server) = self.keeping_server(run)? {
+            return self.resume_at_server(server, run, going).await;
+        }
         let (handle, own) = (self.clone(), run.clone());
         let resumed = tokio::spawn(async move { handle.claim_and_resume(&own, going).await });
         resumed.await.unwrap_or_else(|broken| {
@@ -438,7 +441,7 @@ fn repeated_calls(effects: &[(Effect, u32)]) -> Vec<(CallId, u32)> {
     repeated.filter_map(|(effect, attempt)| Some((effect.call()?, *attempt))).collect()
 }
 
-fn check_resumable(
+pub(super) fn check_resumable(
     run: &RunId,
     status: RunStatus,
     journaled_run: &JournaledRun,
@@ -476,7 +479,7 @@ pub(super) fn upgraded_machine<'m>(
 }
 
 /// Every answer must belong to an open question, and fit it.
-fn check_answers(machine: &Machine, going: &ResumeRequest) -> Result<(), ResumeError> {
+pub(super) fn check_answers(machine: &Machine, going: &ResumeRequest) -> Result<(), ResumeError> {
     let open = machine.open_pauses();
     let asked: BTreeSet<CallId> = open.iter().map(|pause| pause.call).collect();
     let given =

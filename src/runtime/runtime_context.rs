@@ -20,6 +20,7 @@ use synthdev_engine::event::RunEvent;
 use synthdev_ports::clock::{ClockPort, IdSource};
 use synthdev_ports::lock::ProjectLock;
 use synthdev_ports::model::ModelPort;
+use synthdev_ports::run_server::RunServer;
 use synthdev_ports::run_store::RunStore;
 use synthdev_ports::script::ScriptPort;
 use synthdev_ports::snapshot::SnapshotPort;
@@ -80,6 +81,8 @@ pub(super) struct RuntimeContext {
     pub(super) runs: Arc<ActiveRuns>,
     pub(super) task_broker: Arc<TaskBroker>,
     pub(super) decisions: Arc<SharedDecisionMemory>,
+    /// Where runs may be whose journal is not kept here.
+    pub(super) run_server: Option<Arc<dyn RunServer>>,
 }
 
 impl RuntimeContext {

@@ -195,11 +195,13 @@ impl HistoryCleanup<'_> {
     /// The run is unknown, works, or has a worktree.
     pub fn plan_run_deletion(&self, id: &str) -> Result<RunDeletionPlan, RunDeletionError> {
         let run = self.store.find(id)?;
-        if run.progress.status == RunStatus::Running {
-            return Err(RunDeletionError::Working(run.id));
-        }
         let may_go_on = !run.progress.status.is_over() || !run.progress.pauses.is_empty();
         let keeper = if may_go_on { self.store.keeper(&run.id)? } else { None };
+        // one that works at a server has only a copy here
+        let works_here = keeper.is_none() || self.store.driver_pid(&run.id).is_some();
+        if run.progress.status == RunStatus::Running && works_here {
+            return Err(RunDeletionError::Working(run.id));
+        }
         let path = run.worktree.as_ref().map(|tree| tree.path.clone());
         if let Some(path) = path.filter(|path| (self.is_present)(path)) {
             return Err(RunDeletionError::HasWorktree { run: run.id, path });

@@ -78,6 +78,9 @@ pub fn check_resumable(
     let place = RunPlace::of_run(summary, project).on_disk(&is_directory);
     let is_chat = is_conversation(handle, summary);
     let is_retry = operation == RunOperation::Retry;
+    if !is_retry && handle.is_at_server(id)? {
+        return check_answerable(handle, summary);
+    }
     handle.ensure_not_remote(id, if is_retry { RemoteRunAction::Retry } else { RemoteRunAction::Resume })?;
     place.check_project(id, if is_chat { RunOperation::Reopen } else { operation })?;
     place.present_worktree(id, is_directory)?;
@@ -88,6 +91,15 @@ pub fn check_resumable(
         return Err(ConversationError::OpenElsewhere(id.clone()).into());
     }
     check_stopped(handle, summary)
+}
+
+/// Whether a run goes on that a server keeps: it does so wherever its files are, and one that works is only followed.
+fn check_answerable(handle: &RuntimeHandle, summary: &RunSummary) -> Result<(), RunResumeError> {
+    let (id, status) = (&summary.id, summary.progress.status);
+    if handle.running_runs().contains(id) {
+        return Err(RunResumeError::RunningHere(id.clone()));
+    }
+    check_open(id, status, !summary.progress.pauses.is_empty())
 }
 
 /// Whether a run stands and can go on.

@@ -108,9 +108,12 @@ impl TuiHistoryReader {
         let is_open_elsewhere = run.progress.status == RunStatus::Running
             && is_conversation(handle, &run)
             && !handle.running_runs().contains(&run.id);
+        let is_at_server = run.progress.status == RunStatus::Running
+            && !handle.running_runs().contains(&run.id)
+            && handle.is_at_server(&run.id).unwrap_or(false);
         let row = history_run_row(run, &self.project, text);
         let place = row.place.on_disk(|path| Path::new(path).is_dir());
-        RunRow { is_open_elsewhere, place, ..row }
+        RunRow { is_open_elsewhere, is_at_server, place, ..row }
     }
 
     fn run_page(

@@ -53,7 +53,7 @@ mod user_commands;
 use futures_util::future::BoxFuture;
 
 use self::catalog_lines::first_error;
-pub use self::startup::{ConversationStart, TuiStartup, run_interactive};
+pub use self::startup::{ConversationStart, RunServerWiring, TuiStartup, run_interactive};
 use self::tui_backend::TuiBackend;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_language::source::NOT_TAKEN;

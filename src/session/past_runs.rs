@@ -122,6 +122,7 @@ fn find_resumable_run(
     run: &str,
     demo: Option<&str>,
 ) -> Result<RunSummary, String> {
+    tokio::runtime::Handle::current().block_on(wired.handle.refresh_from_server(run));
     let summary = wired.handle.summary(run).map_err(|error| store_error_text(&error))?;
     if let Some(demo) = demo.filter(|demo| *demo != summary.workflow) {
         return Err(format!("the demo's script only plays {demo}"));
@@ -141,6 +142,7 @@ pub(crate) async fn control_run(
     run: &str,
     control: ControlAction,
 ) -> Result<String, String> {
+    handle.refresh_from_server(run).await;
     let summary = handle.summary(run).map_err(|error| store_error_text(&error))?;
     let told = run_control::control_run(handle, &summary, control).await;
     told.map(|done| control_outcome_text(&done))

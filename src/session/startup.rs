@@ -15,11 +15,12 @@ use crate::local_setup_ports;
 use synthdev_bootstrap::async_runtime::build_runtime;
 use synthdev_bootstrap::scripted_models::ScriptedModel;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring::{self, RunModels};
+use synthdev_bootstrap::wiring::{self, RunModels, WiredRuntime};
 use synthdev_bootstrap::{config_sources, logs};
 use synthdev_cli::exit;
 use synthdev_domain::ids::RunId;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_tui::terminal::ExternalShutdown;
 use synthdev_tui::{FirstAction, SessionOptions};
 
@@ -35,7 +36,12 @@ pub struct TuiStartup {
     pub banner: Vec<String>,
     /// Only a model is set up.
     pub setup: bool,
+    /// Adds the server that may keep runs.
+    pub add_run_server: Option<RunServerWiring>,
 }
+
+/// The same runtime, which reaches a server of runs.
+pub type RunServerWiring = fn(&StartContext, &ConfigCatalog, WiredRuntime) -> WiredRuntime;
 
 /// What is resumed at once.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,7 +72,7 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
     let plays = models.script.is_some() || opening.start.is_some() || opening.conversation.is_some();
     let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
     let setup = local_setup_ports::initial_setup_request(&catalog, opening.setup, plays);
-    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, models);
+    let wired = wire_session(&context, &catalog, models, opening.add_run_server);
     let (handle, events) = (wired.handle.clone(), wired.handle.subscribe(true));
     let backend = Arc::new(TuiBackend {
         context,
@@ -110,6 +116,19 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
     };
     let ended = run_session(&backend, session, linear, &handle)?;
     Ok(exit_code(ended, alone && !saved.load(Ordering::Relaxed)))
+}
+
+fn wire_session(
+    context: &StartContext,
+    catalog: &ConfigCatalog,
+    models: RunModels,
+    add_run_server: Option<RunServerWiring>,
+) -> WiredRuntime {
+    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, catalog, models);
+    match add_run_server {
+        Some(add_run_server) => add_run_server(context, catalog, wired),
+        None => wired,
+    }
 }
 
 fn first_action(

@@ -17,7 +17,7 @@ mod http;
 mod noise;
 mod official;
 mod page;
-mod pausing;
+pub(crate) mod pausing;
 mod people;
 mod protocol;
 mod restarts;

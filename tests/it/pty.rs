@@ -65,7 +65,7 @@ async fn configured_session(script: Vec<Behaviour>, settings: Option<&str>) -> (
 }
 
 /// An answer that begins with `text` and never ends.
-fn unfinished_answer(text: &str) -> Behaviour {
+pub(crate) fn unfinished_answer(text: &str) -> Behaviour {
     let chunk = json!({"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "mock-1",
         "choices": [{"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": null}]});
     Behaviour::raw_stream(&format!("data: {chunk}\n\n")).with_stall()

@@ -1,6 +1,7 @@
 //! Runs on a Restate server, which comes from its npm package, with workers and clients of the real program.
 
 mod answers;
+mod attach;
 mod clocks;
 mod cut_off;
 mod hosts;

@@ -7,6 +7,7 @@ mod conversations;
 mod ending;
 mod executed_arguments;
 mod risk_warnings;
+mod server_runs;
 mod sub_agents;
 mod travel;
 mod use_cases;

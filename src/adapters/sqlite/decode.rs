@@ -88,7 +88,7 @@ pub(super) fn decode_summary(
         progress: RunProgress {
             // the row has it as its input
             title: None,
-            status: seen_status(row, 10, census)?,
+            status: seen_status(row, (0, 10), census)?,
             updated: Timestamp(row.get(13)?),
             usage: TokenUsage {
                 prompt: decode_count(row, 14)?,
@@ -115,21 +115,28 @@ pub(super) fn decode_outline(
     Ok(RunOutline {
         id: RunId(row.get(0)?),
         started: Timestamp(row.get(1)?),
-        status: seen_status(row, 2, census)?,
+        status: seen_status(row, (0, 2), census)?,
         updated: Timestamp(row.get(5)?),
         worktree: decode_json(row, 6)?,
     })
 }
 
-/// Columns status, pid and process from `first` on, as a reader sees them: a dead process runs nothing.
+/// The id, and status, pid and process from `first` on, as a reader sees them: a dead process runs nothing, and a server
+/// needs none.
 pub(super) fn seen_status(
     row: &rusqlite::Row<'_>,
-    first: usize,
+    (id, first): (usize, usize),
     census: &mut ProcessLivenessCache,
 ) -> rusqlite::Result<RunStatus> {
     let name = row.get_ref(first)?.as_str()?;
     let found = RunStatus::ALL.into_iter().find(|status| status.as_str() == name);
     let status = found.ok_or_else(|| unreadable_error(first, format!("unknown status `{name}`")))?;
+    if !matches!(status, RunStatus::Running | RunStatus::Interrupted) {
+        return Ok(status);
+    }
+    if census.is_remote(row.get_ref(id)?.as_str()?) {
+        return Ok(RunStatus::Running);
+    }
     if status == RunStatus::Running
         && !census.is_alive(row.get(first + 1)?, row.get_ref(first + 2)?.as_str()?)
     {

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::thread;
+use std::time::Instant;
 
 use rusqlite::{Connection, Transaction};
 
@@ -11,6 +13,7 @@ use super::write_refusal::{StoreRefusal, StoreWriteResult};
 use super::{blob, full_text_index, preview, run_state, wal_sync};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace, RunStatus};
+use synthdev_ports::run_store::StoreError;
 
 /// Runs that one transaction removes: other writers wait for it.
 const BATCH: usize = 50;
@@ -92,6 +95,20 @@ pub(super) fn read_space(connection: &Connection, path: &Path) -> rusqlite::Resu
         states_bytes: number("SELECT coalesce(sum(octet_length(body)), 0) FROM states")?,
         oldest: oldest.map(Timestamp),
     })
+}
+
+/// The index forgets removed runs only in time, and counts in the history's size until then. What cannot be done now is
+/// done when the index grows. `shrink` does a part, the first one with `true`; `false`: there is no more.
+pub(super) fn shrink_gradually(shrink: impl Fn(bool) -> Result<bool, StoreError>) {
+    let mut begins = true;
+    loop {
+        let start = Instant::now();
+        if !shrink(begins).is_ok_and(|more| more) {
+            return;
+        }
+        begins = false;
+        thread::sleep(start.elapsed() / 2);
+    }
 }
 
 /// Its key, unless a living process is running it.

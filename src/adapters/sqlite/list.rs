@@ -11,7 +11,7 @@ use synthdev_domain::journal::{RunOutline, RunQuery, RunStatus, RunSummary};
 
 pub(super) fn list_runs(connection: &Connection, query: &RunQuery) -> rusqlite::Result<Vec<RunSummary>> {
     let moment = connection.unchecked_transaction()?;
-    let mut census = ProcessLivenessCache::for_store(connection);
+    let mut census = ProcessLivenessCache::for_readers(connection)?;
     let filter = RunListFilter::from_query(query);
     if filter.needle.is_none() && query.statuses.is_empty() {
         let sql = format!(
@@ -33,7 +33,7 @@ pub(super) fn list_runs(connection: &Connection, query: &RunQuery) -> rusqlite::
 /// Every run, newest first.
 pub(super) fn list_outlines(connection: &Connection) -> rusqlite::Result<Vec<RunOutline>> {
     let moment = connection.unchecked_transaction()?;
-    let mut census = ProcessLivenessCache::default();
+    let mut census = ProcessLivenessCache::for_readers(connection)?;
     let mut statement =
         moment.prepare_cached(&format!("{} ORDER BY started DESC, key DESC", decode::OUTLINE))?;
     let found = statement.query_map([], |row| decode::decode_outline(row, &mut census))?;
@@ -116,7 +116,7 @@ fn matching_keys(
     let mut rows = statement.query(params_from_iter(&filter.values))?;
     let (mut keys, mut left_out) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
-        if by_status && !query.statuses.contains(&decode::seen_status(row, 4, census)?) {
+        if by_status && !query.statuses.contains(&decode::seen_status(row, (1, 4), census)?) {
             continue;
         }
         if let Some(needle) = &filter.needle

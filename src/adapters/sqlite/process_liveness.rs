@@ -5,7 +5,7 @@
 //! lock the process id decides: the system reuses ids, so the start time of the process is stored as well, and a process
 //! of another host or container is not visible and counts as dead.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use super::liveness_lock::{self, LivenessLock};
+use super::remote_runs;
 
 /// Between what the system says of a process and the name of its lock.
 const LOCK: char = '|';
@@ -52,6 +53,8 @@ pub(super) struct ProcessLivenessCache {
     /// Where locks are.
     locks_directory: Option<PathBuf>,
     lock_states: HashMap<String, Option<OwnerState>>,
+    /// Runs that go on at a server, whether a process here drives them or not.
+    open_remote_runs: HashSet<String>,
 }
 
 impl ProcessLivenessCache {
@@ -59,6 +62,16 @@ impl ProcessLivenessCache {
     pub(super) fn for_store(connection: &Connection) -> Self {
         let place = connection.path().and_then(|path| liveness_lock::locks_directory(Path::new(path)));
         Self { locks_directory: place, ..Self::default() }
+    }
+
+    /// For readers: a run that a server keeps is not interrupted when no process here drives it.
+    pub(super) fn for_readers(connection: &Connection) -> rusqlite::Result<Self> {
+        let open_remote_runs = remote_runs::find_open_remote_runs(connection)?;
+        Ok(Self { open_remote_runs, ..Self::for_store(connection) })
+    }
+
+    pub(super) fn is_remote(&self, run: &str) -> bool {
+        self.open_remote_runs.contains(run)
     }
 
     pub(super) fn is_alive(&mut self, pid: u32, process: &str) -> bool {

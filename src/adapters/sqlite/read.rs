@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::decode::{self, HEADER, SUMMARY};
 use super::process_liveness::ProcessLivenessCache;
 use super::store_errors;
+use super::write::find_run_key;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{JournalRow, RunHeader, RunSummary};
 use synthdev_ports::run_store::{JournalRowRef, RunReader, StoreError};
@@ -56,7 +57,7 @@ pub(super) fn find_exact(
 
 /// A whole id wins over the prefixes of others.
 pub(super) fn find_run(connection: &Connection, id: &str) -> rusqlite::Result<RunLookup> {
-    let mut census = ProcessLivenessCache::for_store(connection);
+    let mut census = ProcessLivenessCache::for_readers(connection)?;
     if let Some(run) = find_exact(connection, id, &mut census)? {
         return Ok(RunLookup::One(Box::new(run)));
     }
@@ -89,6 +90,40 @@ pub(super) fn load_run(
     let mut all = JournalCollector::default();
     read_rows(connection, run, &mut all)?;
     Ok(all.header.map(|header| (header, all.rows)))
+}
+
+/// Rows behind the first `known`; `None`: there is no such run.
+pub(super) fn load_rows_since(
+    connection: &Connection,
+    run: &RunId,
+    known: u64,
+    most_bytes: usize,
+) -> rusqlite::Result<Option<Vec<JournalRow>>> {
+    let moment = connection.unchecked_transaction()?;
+    let Some(key) = find_run_key(&moment, run)? else { return Ok(None) };
+    let mut statement = moment.prepare_cached(ROWS_FROM)?;
+    // rows are counted from one
+    let first = i64::try_from(known).unwrap_or(i64::MAX - 1) + 1;
+    let mut found = statement.query((key, first))?;
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = found.next()? {
+        let row = decode::journal_row(row)?;
+        bytes += row.body.len();
+        rows.push(row);
+        if bytes >= most_bytes {
+            break;
+        }
+    }
+    Ok(Some(rows))
+}
+
+/// 0: there is none, or no such run.
+pub(super) fn count_rows(connection: &Connection, run: &RunId) -> rusqlite::Result<u64> {
+    let Some(key) = find_run_key(connection, run)? else { return Ok(0) };
+    let last: i64 = connection
+        .prepare_cached("SELECT coalesce(max(seq), 0) FROM rows WHERE run = ?1")?
+        .query_row([key], |row| row.get(0))?;
+    Ok(u64::try_from(last).unwrap_or(0))
 }
 
 pub(super) struct HeaderWithKey {

@@ -1,5 +1,7 @@
 //! Runs of which a server keeps the journal: this store has a copy, which only the worker of that server changes.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use super::schema;
@@ -32,6 +34,19 @@ pub(super) fn find_keeper(connection: &Connection, run: &RunId) -> rusqlite::Res
         .query_row([run.as_str()], |row| row.get(0))
         .optional()?;
     Ok(found.flatten())
+}
+
+/// Those that go on, as far as it is known here.
+pub(super) fn find_open_remote_runs(connection: &Connection) -> rusqlite::Result<HashSet<String>> {
+    if schema::read_pragma(connection, "user_version")? < schema::KEEPER_SINCE {
+        return Ok(HashSet::new());
+    }
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM progress JOIN runs ON key = run
+         WHERE status IN ('running', 'interrupted') AND keeper IS NOT NULL",
+    )?;
+    let found = statement.query_map((), |row| row.get(0))?;
+    found.collect()
 }
 
 /// A change for a user would be discarded when the server next calls its worker.

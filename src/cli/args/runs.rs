@@ -75,6 +75,10 @@ pub enum RunsCommand {
         /// Only requests of this agent (with --request)
         #[arg(long, value_name = "AGENT", requires = "request")]
         agent: Option<String>,
+        /// Copy into the history what the server has of it first; its whole id is needed, if it is not there yet
+        #[cfg(feature = "restate")]
+        #[arg(long, value_name = "NAME")]
+        backend: Option<super::BackendArg>,
     },
     /// What runs cost: tokens and dollars by model, role, agent and state
     ///

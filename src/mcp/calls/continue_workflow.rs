@@ -20,7 +20,7 @@ pub(super) async fn continue_workflow(mut call: McpToolCall<'_>) -> Result<Value
     let passes_limits = arguments.flag("pastLimits", false)?;
     let budget = arguments.amount("budget")?.map(|amount| json!({"budget": amount}));
     let increase = LimitIncrease { budget, passes_limits };
-    let run = find_run(call.backend, &id)?;
+    let run = find_run(call.backend, &id).await?;
     if !increase.is_none() && !call.backend.remote_approvals() {
         return Err(limit_is_for_user(&run));
     }

@@ -37,7 +37,9 @@ pub(super) async fn find_task(backend: &dyn McpBackend, id: &str) -> Result<Foun
     let Some(run) = found else { return Err(unfound_task(backend, id).await) };
     for look in 0..LOOKS {
         let driven = backend.handle().running_runs().contains(&run);
-        let Ok(run) = find_run(backend, run.as_str()) else { return Err(unfound_task(backend, id).await) };
+        let Ok(run) = find_run(backend, run.as_str()).await else {
+            return Err(unfound_task(backend, id).await);
+        };
         if driven {
             return task_in_run(backend, id, run, true);
         }

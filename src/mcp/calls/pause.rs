@@ -10,7 +10,7 @@ use synthdev_service::run_control::{PauseWait, RunControlError, RunControlOutcom
 pub(super) async fn pause_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let mut arguments = ToolArguments::from_request(call.arguments.take(), &["workflowId"], &[])?;
     let id = arguments.text("workflowId")?.unwrap_or_default();
-    let run = find_run(call.backend, &id)?;
+    let run = find_run(call.backend, &id).await?;
     let handle = call.backend.handle();
     // the client that pauses is the one that would have to answer: waiting would be useless
     let asks = call.backend.interactions().has_unclaimed_call(&run.id)

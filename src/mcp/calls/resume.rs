@@ -20,6 +20,7 @@ pub(super) async fn resume_workflow(mut call: McpToolCall<'_>) -> Result<Value, 
     let backend = call.backend;
     let (run, pause) =
         backend.handle().pause_for_token(&token).map_err(|error| from_token_error(error, &[]))?;
+    backend.handle().refresh_from_server(run.as_str()).await;
     let before = run_summary(backend.handle(), &run)?;
     RunPlace::of_run(&before, backend.project())
         .check_project(&run, RunOperation::Resume)

@@ -20,8 +20,13 @@ pub(super) async fn workflow_status(mut call: McpToolCall<'_>) -> Result<Value, 
     let handle = call.backend.handle();
     let events = handle.subscribe(false);
     // read after the subscription: a run that is running by then also sends its end
-    let run = find_run(call.backend, &id)?;
-    let works = run.progress.status == RunStatus::Running && handle.running_runs().contains(&run.id);
+    let run = find_run(call.backend, &id).await?;
+    let is_running = run.progress.status == RunStatus::Running;
+    if wait && is_running && handle.is_at_server(&run.id).unwrap_or(false) {
+        // its events come here as those of a run of this process
+        let _ = handle.follow_at_server(&run.id, Vec::new());
+    }
+    let works = is_running && handle.running_runs().contains(&run.id);
     if wait && works {
         return call.watch_run(&run.id, events).await;
     }

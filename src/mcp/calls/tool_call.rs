@@ -68,8 +68,9 @@ impl McpToolCall<'_> {
     }
 }
 
-/// A run of this project, by its whole id.
-pub(crate) fn find_run(backend: &dyn McpBackend, id: &str) -> Result<RunSummary, McpCallError> {
+/// A run of this project, by its whole id; also one that only a server of runs has.
+pub(crate) async fn find_run(backend: &dyn McpBackend, id: &str) -> Result<RunSummary, McpCallError> {
+    backend.handle().refresh_from_server(id).await;
     let known = backend.handle().summary(id).ok().filter(|run| run.id.as_str() == id);
     let run = known.ok_or_else(|| unknown_workflow_id(id))?;
     RunPlace::of_run(&run, backend.project())

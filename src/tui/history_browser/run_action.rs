@@ -107,6 +107,9 @@ fn not_resumed(run: &RunRow) -> Option<String> {
         let refused = ConversationError::OpenElsewhere(run.id.clone());
         return Some(format!("{refused}: {LEAVE_THERE}"));
     }
+    if run.status == RunStatus::Running && run.is_at_server {
+        return None;
+    }
     if run.status == RunStatus::Running {
         return Some(format!("run {} is running: pause it first", run.id));
     }

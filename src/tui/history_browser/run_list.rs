@@ -39,6 +39,8 @@ pub struct RunRow {
     pub can_retry: bool,
     /// A conversation that is open in another process.
     pub is_open_elsewhere: bool,
+    /// It works at a server that can be asked: it is followed from here.
+    pub is_at_server: bool,
     /// Whether another project has it, or a worktree.
     pub place: RunPlace,
     /// There is a snapshot from before it.

@@ -198,6 +198,7 @@ pub fn history_run_row(run: RunSummary, here: &str, text: Option<String>) -> Run
         origin: run.origin.map(|origin| origin.run),
         can_retry: !progress.pauses.is_empty(),
         is_open_elsewhere: false,
+        is_at_server: false,
         place,
         can_undo: progress.snapshot.is_some(),
         id: run.id,

@@ -72,7 +72,7 @@ pub(super) const RESUME: SlashCommand = SlashCommand {
     description: "reopen a conversation, or resume a run",
     long_help: "Without an id: the run that you left last in this session. If there is none, a list of this project's \
         conversations and waiting runs opens; letters narrow it, Enter resumes one. Earlier messages appear first. An id \
-        may be shortened. With --linear the list has numbers: /resume 2.",
+        may be shortened; the whole id of a run that works at a server follows and answers it there. With --linear the list has numbers: /resume 2.",
     argument: SlashArgument::Run,
     parse_arguments: |rest| Ok(SlashAction::Resume(optional_name(rest))),
 };

@@ -169,7 +169,10 @@ fn a_question_to_a_client_stays_open_while_a_person_looks() {
 
 #[test]
 fn a_run_that_a_restate_server_keeps_is_changed_by_nobody_here() {
-    let world = world(&[asking_workflow("ask", &json!({"kind": "text"}))]);
+    let mut world = world(&[asking_workflow("ask", &json!({"kind": "text"}))]);
+    // a program that reaches servers finds none there, and a port that none listens at answers at once
+    world.set_variable("SYNTHDEV_RESTATE_INGRESS", "http://127.0.0.1:1");
+    world.set_variable("SYNTHDEV_RESTATE_ADMIN", "http://127.0.0.1:1");
     let asked = world.run_program(&["run", "ask", "--json"]).code(3).json();
     let run = asked["run_id"].as_str().unwrap().to_owned();
     let token = asked["pauses"][0]["resume_token"].as_str().unwrap().to_owned();
@@ -194,6 +197,13 @@ fn a_run_that_a_restate_server_keeps_is_changed_by_nobody_here() {
         let refused = world.run_program(row);
         assert_ne!(refused.code, Some(0), "{row:?}");
         let said = format!("{}{}", refused.stdout, refused.stderr);
+        if cfg!(feature = "restate") && *row == ["resume", run.as_str()] {
+            // what it asks is known here
+            assert!(said.contains("waits for 1 answer"), "{said}");
+            continue;
+        }
+        let asks_server = cfg!(feature = "restate") && hint != forks && row[1] != "retry";
+        let hint = if asks_server { "set backend.restate.ingress" } else { hint };
         assert!(said.contains(&words) && said.contains(hint), "{row:?}: {said}");
         assert!(said.contains(&forks) == (hint == forks), "{row:?}: {said}");
     }
