@@ -41,8 +41,10 @@ mod run_files;
 mod three_way_merge;
 
 use base_commit::WorktreeBase;
+use create::WorktreeStart;
 use linked_worktree::LinkedWorktree;
 use merge_history::MergeHistory;
+pub use run_files::PushedFiles;
 
 /// The worktrees of one project.
 pub struct GitWorktrees {
@@ -243,7 +245,7 @@ impl GitWorktrees {
 
 impl WorktreePort for GitWorktrees {
     fn create(&self, run: &RunId, workflow: &str) -> Result<RunWorktree, SnapshotError> {
-        create::create_worktree(&self.snapshots, &self.repository()?, run, workflow, false)
+        create::create_worktree(&self.snapshots, &self.repository()?, run, workflow, WorktreeStart::Here)
     }
 
     fn skipped(&self, worktree: &RunWorktree) -> Result<Vec<SkippedPath>, SnapshotError> {

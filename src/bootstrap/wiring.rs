@@ -24,7 +24,7 @@ use synthdev_adapters::providers::{ModelProviders, ModelTimeouts, PriceList, Pro
 use synthdev_adapters::sqlite::SqliteStore;
 use synthdev_adapters::system_clock::{SystemClock, SystemIds};
 use synthdev_adapters::tools::{OutputRedaction, ProjectTools, ToolSettings};
-pub use synthdev_adapters::worktree::GitWorktrees;
+pub use synthdev_adapters::worktree::{GitWorktrees, PushedFiles};
 use synthdev_domain::tool::{ToolSpec, ask_user_tool, multicall_tool};
 use synthdev_ports::mcp::{McpPort, McpServerListing};
 use synthdev_ports::tool::ToolPort;

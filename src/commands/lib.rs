@@ -44,6 +44,8 @@ mod sandbox_report;
 mod schema;
 #[cfg(feature = "restate")]
 mod server_runs;
+#[cfg(feature = "restate")]
+mod shared_run_files;
 mod simulate;
 mod start_options;
 mod terminal_size;

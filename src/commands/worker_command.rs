@@ -23,8 +23,10 @@ use synthdev_restate::server_client::RestateClient;
 use synthdev_restate::worker::{RunHost, RunWorker, WorkerOptions};
 use synthdev_restate::worker_server::{open_listener, serve_runs};
 
-/// A driver that waits for the server holds a thread for about a millisecond; the others serve its answers.
-const THREADS: usize = 4;
+/// Of the server's calls.
+const SERVING_THREADS: usize = 2;
+/// Of the runs; a driver that waits for the server holds one, and the runtime adds others meanwhile.
+const DRIVING_THREADS: usize = 4;
 
 /// A server that has just been started takes a moment.
 const REGISTRATIONS: u32 = 20;
@@ -36,16 +38,18 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
     diagnostics::ensure_sound(&catalog)?;
     synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
     let client = open_client(&catalog)?;
+    let driving = runtime_with_threads(DRIVING_THREADS)?;
     let options = WorkerOptions {
         host_id: args.host_id.clone(),
         server: redact_url(catalog.settings().restate_server().0).into_owned(),
         slots: args.slots,
         identity_key: args.identity_key.clone(),
+        drivers: driving.handle().clone(),
     };
     let host = Arc::new(ProjectRunHost::new(context, catalog));
     let description = describe_host(&host, args);
     let worker = Arc::new(RunWorker::new(host, options));
-    let runtime = runtime_with_threads(THREADS)?;
+    let runtime = runtime_with_threads(SERVING_THREADS)?;
     let served = runtime.block_on(async {
         let mut interrupts = interrupt_receiver();
         let listener = open_listener(args.listen, args.identity_key.as_deref()).map_err(refusal_error)?;
@@ -73,6 +77,7 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
         watching.abort();
         served
     });
+    driving.shutdown_background();
     runtime.shutdown_background();
     served?;
     Ok(exit::COMPLETED)

@@ -1,23 +1,23 @@
 //! What a worker of a Restate server gets from this program: the runtime of its project, and the use cases of runs.
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
 use super::project_place::project_place;
 use super::run_command::parse_script;
+use super::shared_run_files::{RunFilesSharing, worktree_of};
 use synthdev_bootstrap::local_files::repository_identity::directory_identity;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::{self, GitWorktrees, RunModels, WiredRuntime, WorktreeLocation};
-use synthdev_domain::ids::{RunId, SnapshotId};
-use synthdev_domain::journal::{JournalRow, JournalRowKind, RunHeader};
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunHeader;
 use synthdev_domain::snapshot::RunWorktree;
 use synthdev_engine::run_spec::RunSpec;
-use synthdev_ports::run_store::{RunStore, StoreError};
-use synthdev_restate::journaled_step::{ProjectPlace, ResumeAnswer, StepRefusal};
-use synthdev_restate::worker::{RunHost, StoreWrapper};
+use synthdev_ports::run_store::RunStore;
+use synthdev_restate::journaled_step::{ProjectPlace, ResumeAnswer, SharedFiles, StepRefusal};
+use synthdev_restate::worker::{FilesKeeper, RunHost, StoreWrapper};
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_control;
 use synthdev_service::run_resume::{
@@ -36,9 +36,7 @@ pub(crate) struct ProjectRunHost {
     project: ProjectPlace,
     /// A git repository that all hosts reach.
     snapshot_remote: Option<String>,
-    worktrees: GitWorktrees,
-    /// What of each run is there.
-    pushed: Mutex<HashMap<RunId, SnapshotId>>,
+    worktrees: Arc<GitWorktrees>,
     base: WiredRuntime,
 }
 
@@ -46,10 +44,9 @@ impl ProjectRunHost {
     pub(crate) fn new(context: &StartContext, catalog: ConfigCatalog) -> Self {
         let base = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
         let project = project_place(&context.project);
-        let worktrees = wiring::git_worktrees(&context.project, &context.dirs.data, &catalog);
+        let worktrees = Arc::new(wiring::git_worktrees(&context.project, &context.dirs.data, &catalog));
         let snapshot_remote = catalog.settings().restate_snapshot_remote().map(str::to_owned);
-        let (context, pushed) = (context.clone(), Mutex::default());
-        Self { context, catalog, project, snapshot_remote, worktrees, pushed, base }
+        Self { context: context.clone(), catalog, project, snapshot_remote, worktrees, base }
     }
 
     pub(crate) fn snapshot_remote(&self) -> Option<&str> {
@@ -57,8 +54,7 @@ impl ProjectRunHost {
     }
 
     fn worktree_of(&self, run: &RunId) -> Option<RunWorktree> {
-        let known = self.base.ports.store.find(run.as_str()).ok().filter(|known| known.id == *run);
-        known.and_then(|known| known.worktree)
+        worktree_of(&*self.base.ports.store, run)
     }
 
     fn resume_request(
@@ -113,29 +109,33 @@ impl RunHost for ProjectRunHost {
         }
     }
 
-    fn adopt_files(&self, header: RunHeader) -> Result<RunHeader, StepRefusal> {
-        let Some(remote) = &self.snapshot_remote else {
+    fn adopt_files(&self, header: RunHeader, files: Option<&SharedFiles>) -> Result<RunHeader, StepRefusal> {
+        let (Some(remote), Some(files)) = (&self.snapshot_remote, files) else {
             return Err(refused(
                 &format!("the files of run {} are at another host", header.id),
                 Some("set backend.restate.snapshot_remote at all hosts before runs begin".to_owned()),
             ));
         };
-        let adopted = self.worktrees.adopt_files(&header.id, &header.workflow, remote);
+        let commits = (files.first.as_deref(), files.present.as_str());
+        let adopted = self.worktrees.adopt_files(&header.id, &header.workflow, remote, commits);
         let worktree = adopted.map_err(|error| refused(&error.message, error.hint))?;
         let project = self.project.path.clone();
         Ok(RunHeader { project, worktree: Some(worktree), ..header })
     }
 
-    fn keep_files(&self, run: &RunId, rows: &[JournalRow]) -> Result<(), StoreError> {
-        let Some(remote) = &self.snapshot_remote else { return Ok(()) };
-        if !rows.iter().any(may_change_files) {
-            return Ok(());
+    fn files_keeper(&self, run: &RunId, files: Option<SharedFiles>) -> FilesKeeper {
+        let Some(remote) = self.snapshot_remote.clone() else { return Box::new(|_| Ok(None)) };
+        let mut sharing =
+            RunFilesSharing::new(Arc::clone(&self.worktrees), self.store(), remote, run.clone(), files);
+        Box::new(move |rows| sharing.share_files(rows))
+    }
+
+    fn forget_files(&self, run: &RunId) {
+        if let Some(remote) = &self.snapshot_remote
+            && let Err(error) = self.worktrees.forget_pushed_files(run, remote)
+        {
+            tracing::warn!(%run, "the shared files of an ended run stay: {}", error.message);
         }
-        let last = self.pushed.lock().unwrap_or_else(PoisonError::into_inner).get(run).cloned();
-        let pushed = self.worktrees.push_files(run, self.worktree_of(run).as_ref(), remote, last.as_ref());
-        let pushed = pushed.map_err(|error| StoreError { message: error.message, hint: error.hint })?;
-        self.pushed.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone(), pushed);
-        Ok(())
     }
 
     fn open_runtime(
@@ -147,9 +147,17 @@ impl RunHost for ProjectRunHost {
     ) -> Result<RuntimeHandle, StepRefusal> {
         let failed = |error: anyhow::Error| refused(&format!("{error:#}"), None);
         let script = replies.map(|text| parse_script("--replies", text)).transpose().map_err(failed)?;
+        let in_project = |handle: &RuntimeHandle| {
+            let handle = handle.with_own_subscribers().with_wrapped_store(wrap);
+            FileSharingMode::Waits.apply_to(&handle, FileLockTime::BeforeChanges)
+        };
+        let worktree = self.worktree_of(run);
+        if script.is_none() && worktree.is_none() {
+            // nothing is made anew for each of many runs
+            return Ok(in_project(&self.base.handle));
+        }
         let models = RunModels::new(script, &self.context.project, None, None);
         let (project, data) = (&self.context.project, &self.context.dirs.data);
-        let worktree = self.worktree_of(run);
         let wired = match &worktree {
             None => wiring::rewire_runtime(&self.base, project, data, &self.catalog, models),
             Some(tree) => {
@@ -161,10 +169,9 @@ impl RunHost for ProjectRunHost {
             skip_used_replies(&wired, run).map_err(failed)?;
         }
         if worktree.is_some() {
-            return Ok(wired.without_project_lock().handle.with_wrapped_store(wrap));
+            return Ok(wired.without_project_lock().handle.with_own_subscribers().with_wrapped_store(wrap));
         }
-        Ok(FileSharingMode::Waits
-            .apply_to(&wired.handle.with_wrapped_store(wrap), FileLockTime::BeforeChanges))
+        Ok(in_project(&wired.handle))
     }
 
     fn start(&self, handle: &RuntimeHandle, run: RunId, spec: RunSpec) -> Result<(), StepRefusal> {
@@ -210,13 +217,6 @@ impl RunHost for ProjectRunHost {
     fn leave(&self, handle: &RuntimeHandle, run: &RunId) {
         run_control::command_driven_run(handle, run, RunCommand::Leave);
     }
-}
-
-/// Whether the row says that the run began, what a tool did, or what a snapshot found.
-fn may_change_files(row: &JournalRow) -> bool {
-    const WORDS: [&str; 3] =
-        [r#"{"input":"started""#, r#"{"input":"tool_done""#, r#"{"input":"snapshot_taken""#];
-    row.kind == JournalRowKind::Input && WORDS.iter().any(|word| row.body.starts_with(word))
 }
 
 fn refused(message: &str, hint: Option<String>) -> StepRefusal {

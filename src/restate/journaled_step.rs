@@ -60,21 +60,51 @@ pub enum JournaledStep {
         rows: Vec<JournalRow>,
         /// The worker that wrote them.
         host: String,
+        /// The session of that worker: steps of another one are not its own, whatever their number.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        session: String,
         /// The directory whose files are those of the run then.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         files_at: String,
+        /// Where other hosts find the files, if they may have changed since the step before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        files: Option<SharedFiles>,
         /// Bodies that are in parts before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         long_bodies: Vec<LongBody>,
     },
     /// A part of a body of later rows.
-    Part { hash: String, text: String },
+    Part {
+        hash: String,
+        text: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        session: String,
+    },
     /// The run has ended or is suspended.
-    Ended { progress: Box<RunProgress> },
+    Ended {
+        progress: Box<RunProgress>,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        session: String,
+    },
     /// The run has not begun here, and begins at another host.
     HandedOver { service: String },
     /// What was asked for cannot be done; the run is as it was.
-    Refused(StepRefusal),
+    Refused {
+        #[serde(flatten)]
+        refusal: StepRefusal,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        session: String,
+    },
+}
+
+/// The files of a run in the git repository that the hosts share, as commits there.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SharedFiles {
+    /// Those with which the run began; `None`: they were not shared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<String>,
+    /// Those of the moment.
+    pub present: String,
 }
 
 /// The parts of the body of a row, by their hashes.
@@ -89,6 +119,22 @@ impl JournaledStep {
     /// Whether the driver goes on after it.
     pub(crate) fn is_of_driver(&self) -> bool {
         matches!(self, Self::Rows { .. } | Self::Part { .. })
+    }
+
+    /// Without a driver.
+    pub(crate) fn refuse(refusal: StepRefusal) -> Self {
+        Self::Refused { refusal, session: String::new() }
+    }
+
+    /// The session that wrote it; empty: it was written without one.
+    pub(crate) fn session(&self) -> &str {
+        match self {
+            Self::Rows { session, .. }
+            | Self::Part { session, .. }
+            | Self::Ended { session, .. }
+            | Self::Refused { session, .. } => session,
+            Self::HandedOver { .. } => "",
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::stream::BoxStream;
 
+use super::journaled_step::SharedFiles;
 use super::run_outbox::RunOutbox;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{
@@ -16,17 +17,17 @@ use synthdev_ports::run_store::{
     DriverAnswers, DriverRequest, RunReader, RunStore, RunWithState, SearchTextOfRow, StoreError,
 };
 
-/// Makes the files of the run available to other hosts, as far as these rows say that they may have changed.
-pub(crate) type FilesKeeper = Arc<dyn Fn(&[JournalRow]) -> Result<(), StoreError> + Send + Sync>;
+/// Shares the files of one run with other hosts, if the rows that come next say that they may have changed; where they
+/// are then. An error holds the rows back.
+pub type FilesKeeper = Box<dyn FnMut(&[JournalRow]) -> Result<Option<SharedFiles>, StoreError> + Send>;
 
 pub(crate) struct JournalingStore {
     inner: Arc<dyn RunStore>,
     outbox: Arc<RunOutbox>,
     /// Where the journal is, for the words of a refusal.
     server: String,
-    keep_files: FilesKeeper,
     /// Locked while rows are on their way: both journals have one order.
-    order: Mutex<()>,
+    keep_files: Mutex<FilesKeeper>,
 }
 
 impl JournalingStore {
@@ -37,7 +38,7 @@ impl JournalingStore {
         server: String,
         keep_files: FilesKeeper,
     ) -> Self {
-        Self { inner, outbox, server, keep_files, order: Mutex::new(()) }
+        Self { inner, outbox, server, keep_files: Mutex::new(keep_files) }
     }
 
     /// The driver waits for the server as it waits for a disk. Rows that the server has and this store refuses end the
@@ -48,13 +49,13 @@ impl JournalingStore {
         write: impl FnOnce() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         tokio::task::block_in_place(|| {
-            let _order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut keep_files = self.keep_files.lock().unwrap_or_else(PoisonError::into_inner);
             if rows.is_empty() {
                 return write();
             }
             // first: who goes on from these rows elsewhere needs the files that they speak of
-            (self.keep_files)(rows)?;
-            self.outbox.journal_rows(rows)?;
+            let files = keep_files(rows)?;
+            self.outbox.journal_rows(rows, files)?;
             let written = write();
             match &written {
                 Ok(_) => self.outbox.mark_written(),
@@ -256,7 +257,7 @@ mod tests {
             Arc::clone(&inner),
             Arc::clone(&outbox),
             "there".to_owned(),
-            Arc::new(|_| Ok(())),
+            Box::new(|_| Ok(None)),
         ));
         let header = header("20260101-aaaa");
         store.create(&header).unwrap();
@@ -271,7 +272,7 @@ mod tests {
         let step = outbox.step(0).await;
         assert!(matches!(step, Some(JournaledStep::Rows { header: Some(_), .. })), "{step:?}");
         assert_eq!((count(), outbox.version()), (0, 0));
-        outbox.mark_journaled(0);
+        assert!(outbox.mark_journaled(0, &step.unwrap()));
         first.await.unwrap().unwrap();
         assert_eq!((count(), outbox.version()), (1, 1));
 

@@ -26,7 +26,7 @@ pub(crate) struct SplitRows {
 }
 
 /// `known`: hashes of the parts that the server has; those that are new come to it.
-pub(crate) fn split_rows(rows: &[JournalRow], known: &mut HashSet<String>) -> SplitRows {
+pub(crate) fn split_rows(rows: &[JournalRow], known: &mut HashSet<String>, session: &str) -> SplitRows {
     let mut split =
         SplitRows { parts: Vec::new(), rows: Vec::with_capacity(rows.len()), long_bodies: Vec::new() };
     let mut left = INLINE_BYTES_OF_STEP;
@@ -42,7 +42,11 @@ pub(crate) fn split_rows(rows: &[JournalRow], known: &mut HashSet<String>) -> Sp
             let hash: String =
                 Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
             if known.insert(hash.clone()) {
-                split.parts.push(JournaledStep::Part { hash: hash.clone(), text: text.to_owned() });
+                split.parts.push(JournaledStep::Part {
+                    hash: hash.clone(),
+                    text: text.to_owned(),
+                    session: session.to_owned(),
+                });
             }
             parts.push(hash);
         }
@@ -110,7 +114,7 @@ mod tests {
         let long = "ä".repeat(20 * 1024 * 1024);
         let rows = vec![row("short".to_owned()), row(long.clone()), row("x".repeat(INLINE_BYTES + 1))];
         let mut known = HashSet::new();
-        let split = split_rows(&rows, &mut known);
+        let split = split_rows(&rows, &mut known, "one");
         // forty megabytes of one letter: ten parts with one text
         assert_eq!((split.parts.len(), split.long_bodies.len()), (2, 2));
         assert_eq!(split.rows.iter().map(|row| row.body.len()).collect::<Vec<_>>(), [5, 0, 0]);
@@ -119,12 +123,12 @@ mod tests {
             .parts
             .iter()
             .map(|part| match part {
-                JournaledStep::Part { hash, text } => (hash.clone(), text.clone()),
+                JournaledStep::Part { hash, text, .. } => (hash.clone(), text.clone()),
                 other => panic!("{other:?}"),
             })
             .collect();
         assert!(join_rows(&split.rows, &split.long_bodies, &parts).unwrap() == rows);
-        assert!(split_rows(&[row(long)], &mut known).parts.is_empty(), "the server has it");
+        assert!(split_rows(&[row(long)], &mut known, "one").parts.is_empty(), "the server has it");
     }
 
     #[test]
@@ -132,11 +136,11 @@ mod tests {
         let rows: Vec<JournalRow> = (0..900)
             .map(|at| row(format!("{at:04}").repeat(if at % 3 == 0 { 200 } else { 30_000 })))
             .collect();
-        let split = split_rows(&rows, &mut HashSet::new());
+        let split = split_rows(&rows, &mut HashSet::new(), "one");
         let inline: usize = split.rows.iter().map(|row| row.body.len()).sum();
         assert!(inline < INLINE_BYTES_OF_STEP + 1024 * 1024 && !split.parts.is_empty(), "{inline}");
         let parts = split.parts.iter().filter_map(|part| match part {
-            JournaledStep::Part { hash, text } => Some((hash.clone(), text.clone())),
+            JournaledStep::Part { hash, text, .. } => Some((hash.clone(), text.clone())),
             _ => None,
         });
         let parts: HashMap<String, String> = parts.collect();

@@ -8,13 +8,15 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::journaled_step::{JournaledStep, StepRefusal};
+use super::journaled_step::{JournaledStep, SharedFiles, StepRefusal};
 use super::long_bodies::{SplitRows, split_rows};
 use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress};
 use synthdev_ports::run_store::StoreError;
 
 pub(crate) struct RunOutbox {
     host: String,
+    /// No other outbox has it: steps of another session are not this one's.
+    session: String,
     files_at: String,
     state: Mutex<OutboxState>,
     /// For the workflow.
@@ -49,6 +51,7 @@ impl RunOutbox {
     pub(crate) fn new(host: String, files_at: String, journaled: u64) -> Self {
         Self {
             host,
+            session: uuid::Uuid::new_v4().simple().to_string(),
             files_at,
             state: Mutex::new(OutboxState { journaled, written: journaled, ..OutboxState::default() }),
             step_ready: Notify::new(),
@@ -71,20 +74,33 @@ impl RunOutbox {
         self.lock().header = Some(header);
     }
 
-    /// Waits until the server has the rows. The caller is not on a thread that others need.
+    /// Waits until the server has the rows. The caller is not on a thread that others need. `files`: where those of the
+    /// moment are, if they may have changed.
     ///
     /// # Errors
     /// The worker gives the run up: the rows may be at the server or not.
-    pub(crate) fn journal_rows(&self, rows: &[JournalRow]) -> Result<(), StoreError> {
+    pub(crate) fn journal_rows(
+        &self,
+        rows: &[JournalRow],
+        files: Option<SharedFiles>,
+    ) -> Result<(), StoreError> {
         let mut state = self.lock();
         while !state.pending.is_empty() && !state.closed {
             state = self.step_journaled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let header = state.header.take().map(Box::new);
-        let SplitRows { parts, rows, long_bodies } = split_rows(rows, &mut state.known_parts);
+        let SplitRows { parts, rows, long_bodies } = split_rows(rows, &mut state.known_parts, &self.session);
         state.pending.extend(parts);
-        let (host, files_at) = (self.host.clone(), self.files_at.clone());
-        state.pending.push_back(JournaledStep::Rows { header, rows, host, files_at, long_bodies });
+        let (host, session, files_at) = (self.host.clone(), self.session.clone(), self.files_at.clone());
+        state.pending.push_back(JournaledStep::Rows {
+            header,
+            rows,
+            host,
+            session,
+            files_at,
+            files,
+            long_bodies,
+        });
         let until = state.journaled + state.pending.len() as u64;
         self.step_ready.notify_waiters();
         while state.journaled < until && !state.closed {
@@ -94,11 +110,11 @@ impl RunOutbox {
     }
 
     pub(crate) fn end(&self, progress: RunProgress) {
-        self.finish(JournaledStep::Ended { progress: Box::new(progress) });
+        self.finish(JournaledStep::Ended { progress: Box::new(progress), session: self.session.clone() });
     }
 
     pub(crate) fn refuse(&self, refusal: StepRefusal) {
-        self.finish(JournaledStep::Refused(refusal));
+        self.finish(JournaledStep::Refused { refusal, session: self.session.clone() });
     }
 
     fn finish(&self, step: JournaledStep) {
@@ -164,7 +180,8 @@ impl RunOutbox {
     }
 
     /// Steps at the server.
-    pub(crate) fn journaled(&self) -> u64 {
+    #[cfg(test)]
+    fn journaled(&self) -> u64 {
         self.lock().journaled
     }
 
@@ -189,17 +206,26 @@ impl RunOutbox {
         }
     }
 
-    /// The step with this number is at the server; said once or more often.
-    pub(crate) fn mark_journaled(&self, number: u64) {
+    /// The step with this number is at the server; said once or more often. `false`: that is nothing new, or another
+    /// session wrote it. Then the run has gone on elsewhere, and what is still here never takes effect.
+    pub(crate) fn mark_journaled(&self, number: u64, step: &JournaledStep) -> bool {
         let mut state = self.lock();
-        if state.journaled == number {
-            state.journaled += 1;
-            state.pending.pop_front();
-            drop(state);
-            self.step_journaled.notify_all();
-            // the next one may be there already
-            self.step_ready.notify_waiters();
+        if state.journaled != number {
+            return false;
         }
+        if step.session() != self.session {
+            state.reason = Some("another host has gone on with it".to_owned());
+            drop(state);
+            self.close();
+            return false;
+        }
+        state.journaled += 1;
+        state.pending.pop_front();
+        drop(state);
+        self.step_journaled.notify_all();
+        // the next one may be there already
+        self.step_ready.notify_waiters();
+        true
     }
 }
 
@@ -237,21 +263,24 @@ mod tests {
         let driver = {
             let outbox = Arc::clone(&outbox);
             thread::spawn(move || {
-                (outbox.journal_rows(&[row("a"), row("b")]), outbox.journal_rows(&[row("c")]))
+                (outbox.journal_rows(&[row("a"), row("b")], None), outbox.journal_rows(&[row("c")], None))
             })
         };
-        assert_eq!(bodies(outbox.step(3).await), ["a", "b"]);
+        let first = outbox.step(3).await;
+        assert_eq!(bodies(first.clone()), ["a", "b"]);
         assert_eq!(
             bodies(outbox.step(3).await),
             ["a", "b"],
             "an attempt was cut off: the next one finds them"
         );
         assert!(!driver.is_finished());
-        outbox.mark_journaled(3);
-        outbox.mark_journaled(3);
-        assert_eq!(bodies(outbox.step(4).await), ["c"]);
+        let first = first.unwrap();
+        assert!(outbox.mark_journaled(3, &first));
+        assert!(!outbox.mark_journaled(3, &first), "it is known");
+        let second = outbox.step(4).await;
+        assert_eq!(bodies(second.clone()), ["c"]);
         assert!(outbox.step(3).await.is_none(), "the server asks for what it has: its attempt is an old one");
-        outbox.mark_journaled(4);
+        assert!(outbox.mark_journaled(4, &second.unwrap()));
         let (first, second) = driver.join().unwrap();
         assert_eq!((first, second, outbox.journaled()), (Ok(()), Ok(()), 5));
     }
@@ -261,14 +290,36 @@ mod tests {
         let outbox = Arc::new(RunOutbox::new("here".to_owned(), String::new(), 0));
         let driver = {
             let outbox = Arc::clone(&outbox);
-            thread::spawn(move || outbox.journal_rows(&[row("a")]))
+            thread::spawn(move || outbox.journal_rows(&[row("a")], None))
         };
         assert_eq!(bodies(outbox.step(0).await), ["a"]);
         outbox.refuse(StepRefusal { message: "no".to_owned(), hint: None });
-        assert_eq!(bodies(outbox.step(0).await), ["a"]);
-        outbox.mark_journaled(0);
-        assert!(matches!(outbox.step(1).await, Some(JournaledStep::Refused(_))));
+        let rows = outbox.step(0).await;
+        assert_eq!(bodies(rows.clone()), ["a"]);
+        assert!(outbox.mark_journaled(0, &rows.unwrap()));
+        assert!(matches!(outbox.step(1).await, Some(JournaledStep::Refused { .. })));
         driver.join().unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_step_of_another_session_is_not_taken_for_the_one_that_waits_here() {
+        let outbox = |journaled| Arc::new(RunOutbox::new("here".to_owned(), String::new(), journaled));
+        let append = |outbox: &Arc<RunOutbox>, body: &'static str| {
+            let outbox = Arc::clone(outbox);
+            thread::spawn(move || outbox.journal_rows(&[row(body)], None))
+        };
+        // a host that was cut off waits with a step; the one that got the run wrote another under that number
+        let (cut_off, heir) = (outbox(3), outbox(3));
+        let waiting = append(&cut_off, "lost");
+        cut_off.step(3).await.unwrap();
+        let gone_on = append(&heir, "kept");
+        let step = heir.step(3).await.unwrap();
+        assert!(heir.mark_journaled(3, &step));
+        gone_on.join().unwrap().unwrap();
+        assert!(!cut_off.mark_journaled(3, &step));
+        assert!(waiting.join().unwrap().is_err(), "its rows are at the server");
+        assert_eq!((cut_off.journaled(), cut_off.step(3).await.is_none()), (3, true));
+        assert_eq!(cut_off.reason().as_deref(), Some("another host has gone on with it"));
     }
 
     #[tokio::test]
@@ -276,7 +327,7 @@ mod tests {
         let outbox = Arc::new(RunOutbox::new("here".to_owned(), String::new(), 0));
         let driver = {
             let outbox = Arc::clone(&outbox);
-            thread::spawn(move || outbox.journal_rows(&[row("a")]))
+            thread::spawn(move || outbox.journal_rows(&[row("a")], None))
         };
         outbox.step(0).await.unwrap();
         let waiting = tokio::time::timeout(Duration::from_millis(20), outbox.step(1)).await;
@@ -284,6 +335,6 @@ mod tests {
         outbox.close();
         assert!(outbox.step(0).await.is_none());
         assert!(driver.join().unwrap().is_err());
-        assert!(outbox.journal_rows(&[row("b")]).is_err());
+        assert!(outbox.journal_rows(&[row("b")], None).is_err());
     }
 }

@@ -8,9 +8,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::journaled_step::{
-    JournaledStep, ProjectPlace, ResumeAnswer, RunAnswer, RunSubmission, StepRefusal,
+    JournaledStep, ProjectPlace, ResumeAnswer, RunAnswer, RunSubmission, SharedFiles, StepRefusal,
 };
-use super::journaling_store::{FilesKeeper, JournalingStore};
+pub use super::journaling_store::FilesKeeper;
+use super::journaling_store::JournalingStore;
 use super::local_copy;
 use super::long_bodies::join_rows;
 use super::run_outbox::RunOutbox;
@@ -32,6 +33,9 @@ pub struct WorkerOptions {
     pub slots: usize,
     /// The public key of the server whose calls are taken; `None`: of every program that reaches the address.
     pub identity_key: Option<String>,
+    /// Drivers wait for the server on threads of this runtime. The worker serves the server's calls on another one: drivers
+    /// that wait on all threads of their own are let go by it.
+    pub drivers: tokio::runtime::Handle,
 }
 
 /// Puts something around the store of a runtime.
@@ -52,21 +56,25 @@ pub trait RunHost: Send + Sync + 'static {
         String::new()
     }
 
-    /// Makes the files of a run that worked at another host; the header that it has here.
+    /// Makes the files of a run that worked at another host; the header that it has here. `files`: where that host shared
+    /// them last.
     ///
     /// # Errors
     /// They are not to be had.
-    fn adopt_files(&self, header: RunHeader) -> Result<RunHeader, StepRefusal> {
+    fn adopt_files(&self, header: RunHeader, files: Option<&SharedFiles>) -> Result<RunHeader, StepRefusal> {
+        let _ = files;
         Ok(header)
     }
 
-    /// Makes the files of the run available to other hosts, if these rows say that they may have changed.
-    ///
-    /// # Errors
-    /// They cannot be: the rows are not journaled before they are.
-    fn keep_files(&self, run: &RunId, rows: &[JournalRow]) -> Result<(), StoreError> {
-        let _ = (run, rows);
-        Ok(())
+    /// Shares the files of a run that this host drives. `files`: where they were shared last, here or elsewhere.
+    fn files_keeper(&self, run: &RunId, files: Option<SharedFiles>) -> FilesKeeper {
+        let _ = (run, files);
+        Box::new(|_| Ok(None))
+    }
+
+    /// Removes the shared files of a run that has ended for good.
+    fn forget_files(&self, run: &RunId) {
+        let _ = run;
     }
 
     /// The runtime of one run. `has_begun`: its store has rows of it.
@@ -120,6 +128,8 @@ pub(crate) struct ReplayedRun {
     rows: Vec<JournalRow>,
     /// Where the files of these rows are.
     files_at: String,
+    /// The same for other hosts.
+    files: Option<SharedFiles>,
     /// Of long bodies, by their hashes.
     parts: HashMap<String, String>,
     /// What of the steps cannot be read.
@@ -131,12 +141,12 @@ pub(crate) struct ReplayedRun {
 
 impl ReplayedRun {
     pub(crate) fn new(submission: RunSubmission) -> Self {
-        let files_at = String::new();
         Self {
             submission,
             header: None,
             rows: Vec::new(),
-            files_at,
+            files_at: String::new(),
+            files: None,
             parts: HashMap::new(),
             damage: None,
             answer: None,
@@ -156,11 +166,12 @@ impl ReplayedRun {
     pub(crate) fn push_step(&mut self, step: &JournaledStep) {
         self.steps += 1;
         match step {
-            JournaledStep::Part { hash, text } => {
+            JournaledStep::Part { hash, text, .. } => {
                 self.parts.insert(hash.clone(), text.clone());
             }
-            JournaledStep::Rows { header, rows, files_at, long_bodies, .. } => {
+            JournaledStep::Rows { header, rows, files_at, files, long_bodies, .. } => {
                 self.files_at.clone_from(files_at);
+                self.files = files.clone().or(self.files.take());
                 if let Some(header) = header {
                     self.header.get_or_insert_with(|| (**header).clone());
                 }
@@ -170,7 +181,9 @@ impl ReplayedRun {
                 }
                 self.answer = None;
             }
-            JournaledStep::Ended { .. } | JournaledStep::Refused(_) | JournaledStep::HandedOver { .. } => {
+            JournaledStep::Ended { .. }
+            | JournaledStep::Refused { .. }
+            | JournaledStep::HandedOver { .. } => {
                 self.answer = None;
             }
         }
@@ -184,6 +197,7 @@ struct PreparedSession {
     /// The newest time in the rows.
     latest: Option<Timestamp>,
     known_parts: HashSet<String>,
+    files: Option<SharedFiles>,
     start: SessionStart,
     replies: Option<String>,
 }
@@ -224,24 +238,23 @@ impl RunSession {
         let (own_host, own, server) = (Arc::clone(&host), run.clone(), options.server.clone());
         let preparing = move || prepare_store(&*own_host, &own, &replayed, &server);
         let prepared = tokio::task::spawn_blocking(preparing).await;
-        let PreparedSession { steps, latest, known_parts, start, replies } = match prepared {
+        let PreparedSession { steps, latest, known_parts, files, start, replies } = match prepared {
             Ok(prepared) => prepared?,
             Err(broken) => return Err(refusal(format!("the run cannot be prepared: {broken}"))),
         };
         let outbox = Arc::new(RunOutbox::new(options.host_id.clone(), host.files_at(&run), steps));
         outbox.set_known_parts(known_parts);
         let begun = !matches!(start, SessionStart::Fresh(_) | SessionStart::Withdrawn);
-        let (keeping, own) = (Arc::clone(&host), run.clone());
-        let keep_files: FilesKeeper = Arc::new(move |rows| keeping.keep_files(&own, rows));
         let wrap = |store| -> Arc<dyn RunStore> {
             let (outbox, server) = (Arc::clone(&outbox), options.server.clone());
-            Arc::new(JournalingStore::new(store, outbox, server, Arc::clone(&keep_files)))
+            let keep_files = host.files_keeper(&run, files.clone());
+            Arc::new(JournalingStore::new(store, outbox, server, keep_files))
         };
         let handle = host.open_runtime(&run, replies.as_deref(), begun, &wrap)?;
         let handle = handle.with_clock(Arc::new(RunClock::new(Arc::clone(clock), latest)));
         let events = handle.subscribe(false);
-        tokio::spawn(watch_end(handle.clone(), run.clone(), events, Arc::clone(&outbox)));
-        tokio::spawn(start_driver(host, handle.clone(), run.clone(), start, Arc::clone(&outbox)));
+        options.drivers.spawn(watch_end(handle.clone(), run.clone(), events, Arc::clone(&outbox)));
+        options.drivers.spawn(start_driver(host, handle.clone(), run.clone(), start, Arc::clone(&outbox)));
         let service = service.to_owned();
         Ok(Self { run, service, outbox, handle, next_reading: Mutex::new(Instant::now()), _slot: slot })
     }
@@ -282,6 +295,7 @@ fn prepare_store(
                     steps: replayed.steps,
                     latest: None,
                     known_parts: HashSet::new(),
+                    files: None,
                     start: SessionStart::Withdrawn,
                     replies: None,
                 });
@@ -289,7 +303,7 @@ fn prepare_store(
             SessionStart::Fresh(Box::new(replayed.submission.spec.clone()))
         }
         (Some(header), answer) => {
-            let header = local_header(host, store, header, &replayed.files_at)?;
+            let header = local_header(host, store, header, &replayed)?;
             local_copy::complete_from_server(store, &header, &replayed.rows, server)
                 .map_err(store_refusal)?;
             match answer {
@@ -302,7 +316,8 @@ fn prepare_store(
     let known_parts = replayed.parts.keys().cloned().collect();
     let replies = replayed.submission.replies.clone();
     let latest = replayed.rows.iter().map(|row| row.at).max();
-    Ok(PreparedSession { steps: replayed.steps, latest, known_parts, start, replies })
+    let files = replayed.files.clone();
+    Ok(PreparedSession { steps: replayed.steps, latest, known_parts, files, start, replies })
 }
 
 /// As this host has the run, with the files that it had at the last one.
@@ -310,10 +325,10 @@ fn local_header(
     host: &dyn RunHost,
     store: &dyn RunStore,
     header: &RunHeader,
-    files_at: &str,
+    replayed: &ReplayedRun,
 ) -> Result<RunHeader, StepRefusal> {
-    if files_at != host.files_at(&header.id) {
-        return host.adopt_files(header.clone());
+    if replayed.files_at != host.files_at(&header.id) {
+        return host.adopt_files(header.clone(), replayed.files.as_ref());
     }
     Ok(match store.find(header.id.as_str()) {
         Ok(known) if known.id == header.id => {

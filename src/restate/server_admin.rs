@@ -249,7 +249,11 @@ impl RestateClient {
         Ok(runs)
     }
 
-    pub(crate) async fn query<T: DeserializeOwned>(&self, query: &str) -> Result<Vec<T>, StepRefusal> {
+    /// The rows of an SQL query of the server's own tables.
+    ///
+    /// # Errors
+    /// The server cannot be reached or refuses the query, or the rows are of another type.
+    pub async fn query<T: DeserializeOwned>(&self, query: &str) -> Result<Vec<T>, StepRefusal> {
         let url = self.admin_url("query");
         let body = json!({"query": query});
         let (mut status, mut text) = self.send(Method::POST, &url, Some(&body)).await?;

@@ -9,10 +9,12 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::beginning_runs::BeginningRuns;
 use super::host_directory::HostDescription;
-use super::journaled_step::{FollowAnswer, FollowRequest, JournaledStep, RunAnswer, StepRefusal};
+use super::journaled_step::{
+    FollowAnswer, FollowRequest, JournaledStep, RunAnswer, StepRefusal, awaits_answer,
+};
 use super::run_handover::HandoverFinder;
+pub use super::run_session::{FilesKeeper, RunHost, StoreWrapper, WorkerOptions};
 use super::run_session::{ReplayedRun, RunSession, refusal, store_refusal};
-pub use super::run_session::{RunHost, StoreWrapper, WorkerOptions};
 use super::server_client::RestateClient;
 use super::server_clock::ServerClock;
 use synthdev_domain::ids::RunId;
@@ -124,7 +126,7 @@ impl RunWorker {
         let number = {
             let replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
             if replayed.submission.project.identity != self.host.project().identity {
-                return Ok(JournaledStep::Refused(self.foreign_project(&replayed.submission.project.path)));
+                return Ok(JournaledStep::refuse(self.foreign_project(&replayed.submission.project.path)));
             }
             replayed.steps
         };
@@ -311,13 +313,18 @@ impl RunWorker {
     pub(crate) fn mark_journaled(&self, run: &RunId, number: u64, step: &JournaledStep) {
         let Some(cell) = self.lock().get(run).cloned() else { return };
         let Some(session) = cell.get() else { return };
-        if session.outbox.journaled() != number {
+        if !session.outbox.mark_journaled(number, step) {
             return;
         }
-        session.outbox.mark_journaled(number);
         if !step.is_of_driver() {
             session.outbox.close();
             self.forget(run, &cell);
+        }
+        if let JournaledStep::Ended { progress, .. } = step
+            && !awaits_answer(progress)
+        {
+            let (host, run) = (Arc::clone(&self.host), run.clone());
+            tokio::task::spawn_blocking(move || host.forget_files(&run));
         }
     }
 

@@ -124,14 +124,16 @@ impl SynthdevRun {
             replayed.lock().unwrap_or_else(PoisonError::into_inner).push_step(&step);
             match step {
                 JournaledStep::Rows { .. } | JournaledStep::Part { .. } => continue,
-                JournaledStep::Refused(refused) if !begun => return Err(terminal(&refused).into()),
-                JournaledStep::Ended { progress } if !awaits_answer(&progress) => {
+                JournaledStep::Refused { refusal, .. } if !begun => {
+                    return Err(terminal(&refusal).into());
+                }
+                JournaledStep::Ended { progress, .. } if !awaits_answer(&progress) => {
                     return Ok(Json(RunEnd::Ended(progress)));
                 }
                 JournaledStep::HandedOver { service } => {
                     return Ok(Json(self.hand_over(&ctx, submission, service)));
                 }
-                JournaledStep::Refused(refusal) => {
+                JournaledStep::Refused { refusal, .. } => {
                     ctx.set(REFUSED, Json(RefusedAnswer { number: answers, refusal }));
                 }
                 JournaledStep::Ended { .. } => {}

@@ -105,6 +105,12 @@ impl RuntimeHandle {
         self.with_ports(RuntimePorts { clock, ..self.context.ports.clone() })
     }
 
+    /// Events of its runs go to its own subscribers only: where each of many runs has one, none gets those of all others.
+    #[must_use]
+    pub fn with_own_subscribers(&self) -> Self {
+        self.with_context(RuntimeContext { bus: Arc::default(), ..RuntimeContext::clone(&self.context) })
+    }
+
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {
         self.with_ports(RuntimePorts { lock, ..self.context.ports.clone() })
     }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod clocks;
+mod cut_off;
 mod hosts;
 mod kills;
 mod moves;

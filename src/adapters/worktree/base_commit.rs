@@ -18,7 +18,7 @@ pub struct BaseCommitNote {
     pub workflow: String,
     /// What the worktree lacks, by path from the top of the repository.
     pub skipped: Vec<SkippedPath>,
-    /// The run began at another host: its files are not this project's with its changes.
+    /// The run began at another host, and its first files are not known here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_adopted: bool,
 }
@@ -101,6 +101,16 @@ pub fn subtree_at<'repo>(repo: &'repo Repository, tree: Oid, dir: &Path) -> Resu
         Ok(entry) if entry.kind() == Some(git2::ObjectType::Tree) => repo.find_tree(entry.id()),
         _ => empty_tree(repo),
     }
+}
+
+/// The tree with another one in place of a directory.
+pub fn with_subtree(repo: &Repository, tree: Oid, dir: &Path, subtree: Oid) -> Result<Oid, git2::Error> {
+    if dir.as_os_str().is_empty() {
+        return Ok(subtree);
+    }
+    let mut update = git2::build::TreeUpdateBuilder::new();
+    update.upsert(dir, subtree, git2::FileMode::Tree);
+    update.create_updated(repo, &repo.find_tree(tree)?)
 }
 
 /// The tree without files.

@@ -27,13 +27,22 @@ use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::snapshot::{FileChange, RunWorktree};
 use synthdev_ports::snapshot::SnapshotError;
 
-/// See the port. `is_adopted`: the files of another host take the place of the project's.
+/// Where the run of a worktree began.
+#[derive(Clone, Copy)]
+pub enum WorktreeStart {
+    /// Here, with the present files of the project.
+    Here,
+    /// With these files of the project at another host, if they are known. Its present ones are filled in later.
+    OtherHost { first: Option<Oid> },
+}
+
+/// See the port.
 pub fn create_worktree(
     snapshots: &GitSnapshots,
     store: &SnapshotRepository,
     run: &RunId,
     workflow: &str,
-    is_adopted: bool,
+    begun: WorktreeStart,
 ) -> SnapshotResult<RunWorktree> {
     let place = snapshots.resolve_location()?;
     if place.project.to_str().is_none() {
@@ -57,10 +66,16 @@ pub fn create_worktree(
         run: Some(run.clone()),
         workflow: workflow.to_owned(),
         skipped: scan.skipped_paths.clone(),
-        is_adopted,
+        is_adopted: matches!(begun, WorktreeStart::OtherHost { first: None }),
     };
-    let base =
-        base_commit::write_base_commit(&store.repo, tree, &note, snapshots.current_time()).map_err(failed)?;
+    let first = match begun {
+        WorktreeStart::OtherHost { first: Some(first) } => {
+            base_commit::with_subtree(&store.repo, tree, &store.prefix, first).map_err(failed)?
+        }
+        WorktreeStart::Here | WorktreeStart::OtherHost { first: None } => tree,
+    };
+    let base = base_commit::write_base_commit(&store.repo, first, &note, snapshots.current_time())
+        .map_err(failed)?;
     let room = worktrees_directory(snapshots.data())?;
     creation_marker::remove_abandoned_worktree(&place, store, &room, snapshots.data());
     let made = add_worktree(store, &place, &room, run, base)?;

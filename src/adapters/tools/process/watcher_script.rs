@@ -40,7 +40,8 @@ pub(super) fn watcher_script() -> String {
     format!("{GROUP_LOOKUP}{WATCHER}")
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::os::unix::process::CommandExt as _;
     use std::process::{Command, Stdio};
