@@ -313,8 +313,8 @@ fn prepare_store(
     };
     let known_parts = replayed.parts.keys().cloned().collect();
     let replies = replayed.submission.replies.clone();
-    let files = replayed.files.clone();
     let latest = replayed.rows.iter().map(|row| row.at).max();
+    let files = replayed.files.clone();
     Ok(PreparedSession { steps: replayed.steps, latest, known_parts, files, start, replies })
 }
 

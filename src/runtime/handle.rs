@@ -100,16 +100,16 @@ impl RuntimeHandle {
         self.with_ports(RuntimePorts { store: wrap(Arc::clone(&ports.store)), ..ports })
     }
 
-    /// Events of its runs go to its own subscribers only: where each of many runs has one, none gets those of all others.
-    #[must_use]
-    pub fn with_own_subscribers(&self) -> Self {
-        self.with_context(RuntimeContext { bus: Arc::default(), ..RuntimeContext::clone(&self.context) })
-    }
-
     /// Its runs take their times from another clock.
     #[must_use]
     pub fn with_clock(&self, clock: Arc<dyn ClockPort>) -> Self {
         self.with_ports(RuntimePorts { clock, ..self.context.ports.clone() })
+    }
+
+    /// Events of its runs go to its own subscribers only: where each of many runs has one, none gets those of all others.
+    #[must_use]
+    pub fn with_own_subscribers(&self) -> Self {
+        self.with_context(RuntimeContext { bus: Arc::default(), ..RuntimeContext::clone(&self.context) })
     }
 
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {

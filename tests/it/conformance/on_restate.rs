@@ -19,6 +19,7 @@ use synthdev::restate::worker_server::{open_listener, serve_runs};
 use synthdev::runtime::command::RunCommand;
 use synthdev::runtime::handle::RuntimeHandle;
 use synthdev::runtime::resume::ResumeRequest;
+use tokio::runtime::Handle;
 
 use super::{Case, CaseBackend, FILES, InProcess, play_case};
 use crate::support::journal_rows::{comparable_rows, text_without_chance};
@@ -114,14 +115,14 @@ impl RunHost for StageHost {
 }
 
 /// A worker of this process that gets no run.
-pub(crate) fn idle_worker(host_id: &str) -> Arc<RunWorker> {
+pub(crate) fn idle_worker(host_id: &str, drivers: Handle) -> Arc<RunWorker> {
     let host = StageHost { stage: Mutex::default(), idle: Stage::new(&Texts::default()), project: project() };
     let options = WorkerOptions {
         host_id: host_id.to_owned(),
         server: String::new(),
         slots: 1,
         identity_key: None,
-        drivers: tokio::runtime::Handle::current(),
+        drivers,
     };
     Arc::new(RunWorker::new(Arc::new(host), options))
 }
@@ -150,7 +151,7 @@ impl OnRestate {
             server: server.ingress(),
             slots: 1,
             identity_key: None,
-            drivers: tokio::runtime::Handle::current(),
+            drivers: Handle::current(),
         };
         let worker = Arc::new(RunWorker::new(Arc::clone(&host) as Arc<dyn RunHost>, options));
         let listener = open_listener("127.0.0.1:0".parse().unwrap(), None).unwrap();

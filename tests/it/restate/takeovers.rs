@@ -48,14 +48,14 @@ fn is_moved(second: SecondAnswer) -> bool {
             _ => (200, json!({})),
         }
     });
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let heir = HostHeir {
         client: server.client(),
-        worker: idle_worker("c"),
+        worker: idle_worker("c", runtime.handle().clone()),
         base: own_base,
         description: description("c"),
         tell: Arc::new(|_| {}),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let service = "SynthdevRun.c.1".to_owned();
     runtime.spawn(HostWatch::new(heir, service).watch_hosts());
     let patched = || server.seen().into_iter().find(|(method, ..)| method == "PATCH");

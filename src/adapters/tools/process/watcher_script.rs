@@ -3,7 +3,7 @@
 /// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and the group that was named to it
 /// has to go as well. It has a process group of its own, so that no signal of the terminal ends it first. It ends when the
 /// group has ended: a killed process may be in a write. Two seconds are enough for that; it waits no longer. A dead process
-/// that nobody reaps has ended; whether the others are such is looked up now and then, because that reads much.
+/// that the system has not reaped has ended; whether the others are such is looked up now and then, because that reads much.
 const WATCHER: &str = r#"read -r group && {
     read -r _
     kill -s KILL -- "-$group"
@@ -40,7 +40,8 @@ pub(super) fn watcher_script() -> String {
     format!("{GROUP_LOOKUP}{WATCHER}")
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::os::unix::process::CommandExt as _;
     use std::process::{Command, Stdio};
