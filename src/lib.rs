@@ -92,6 +92,7 @@
 //! | from which project a run can be resumed, rewound or undone, and what to do elsewhere | `service/run_place.rs` |
 //! | resuming and retrying: which run, which answer for which question | `service/run_resume.rs`, `service/run_resume/answers.rs`; a run from a file: `service/run_resume/local_models.rs` |
 //! | runs on a Restate server (cargo feature `restate`) | `restate/`: its `lib.rs` names the files in order; the commands: `commands/{restate_runs,server_runs,backend_command,worker_command,worker_host,shared_run_files}.rs` |
+//! | a run that works at a server, as other machines follow, answer and end it | `runtime/{server_runs,followed_run,server_copy}.rs`, `ports/run_server.rs`; its server: `restate/run_server.rs`, `commands/run_servers.rs`; the worker's side: `restate/{run_news,transient_events}.rs` |
 //! | conversations that are left and reopened: which can be, and what is refused | `service/conversations.rs`; the machine: `engine/machine/{leave_conversation,conversation_title,compact_conversation}.rs`; `--continue`, `--resume`: `commands/conversation_command.rs`; the list: `tui/resume_picker.rs` |
 //! | lists of runs and searches: what can be asked for | `service/run_list.rs` |
 //! | a run as a file, what runs cost, old runs, the files of a step | `service/{run_export,run_costs,history_cleanup,run_files}.rs`; costs of what the screen has open: `service/session_costs.rs` |

@@ -167,7 +167,7 @@ impl Stage {
     }
 
     fn waiting(&self) -> usize {
-        let query = "SELECT count(*) AS found FROM sys_state WHERE key = 'awaited_answer'";
+        let query = "SELECT count(*) AS found FROM state WHERE key = 'awaited_answer'";
         self.runtime.block_on(self.client.query::<FoundRows>(query)).unwrap()[0].found
     }
 

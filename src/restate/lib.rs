@@ -9,7 +9,7 @@
 //! directory. They watch each other, and one takes over the runs of another that is lost.
 //!
 //! Refuses to know rules of a run: those are the runtime's. Read `journaled_step`, `run_outbox`, `journaling_store`,
-//! `run_session`, `workflow_service`; for hosts
+//! `run_session`, `workflow_service`; for those who follow runs `run_news`, `run_server`; for hosts
 //! `run_host_names`, `host_directory`, `host_watch`, `host_takeover`, `host_move`, `server_clock`.
 
 mod beginning_runs;

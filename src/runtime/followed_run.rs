@@ -5,8 +5,10 @@
 //! present, although the run is suspended there. Refuses to perform any effect.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::sleep;
 
 use super::command::{ControlAction, RunCommand};
 use super::driver::EventPublisher;
@@ -26,6 +28,10 @@ use synthdev_ports::run_store::StoreError;
 
 /// The code of a warning: what was asked of the server was not done.
 const REFUSED: &str = "server";
+
+/// Between two looks at a run that has come to its end, and how many.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+const END_LOOKS: u32 = 50;
 
 /// How a process begins to follow a run.
 #[derive(Debug, Default)]
@@ -58,6 +64,8 @@ pub(super) struct FollowedRun {
     hides_resumption: bool,
     /// The end of the run, until all of its rows are there.
     held_end: Option<(Timestamp, StepEvent)>,
+    /// At the server, before it is waited for again.
+    looks_left: u32,
 }
 
 /// Whether it is still followed.
@@ -91,6 +99,7 @@ impl FollowedRun {
             given: ServerAnswers::default(),
             hides_resumption: false,
             held_end: None,
+            looks_left: 0,
         }
     }
 
@@ -120,10 +129,21 @@ impl FollowedRun {
                     }
                     RunNews { cursor: self.cursor, ..RunNews::default() }
                 }
-                news = server.follow(&self.run, self.cursor) => news?,
+                news = self.next_news(&*server) => news?,
             };
+            self.looks_left = self.looks_left.saturating_sub(1);
         }
         Ok(())
+    }
+
+    /// A run that has come to its end is looked at until the server knows that, too: nothing further comes.
+    async fn next_news(&self, server: &dyn RunServer) -> Result<RunNews, StoreError> {
+        let is_at_end = self.held_end.is_some() && self.looks_left > 0;
+        if !is_at_end {
+            return server.follow(&self.run, self.cursor).await;
+        }
+        sleep(BETWEEN_LOOKS).await;
+        server.look(&self.run, self.cursor).await
     }
 
     /// The rows that are in the history already: their events have been seen.
@@ -206,7 +226,9 @@ impl FollowedRun {
         for (at, event) in std::mem::take(&mut replay.events) {
             match &event.event {
                 // more of it may come: what its calls cost until they were stopped
-                RunEvent::Finished { .. } => self.held_end = Some((at, event)),
+                RunEvent::Finished { .. } => {
+                    (self.held_end, self.looks_left) = (Some((at, event)), END_LOOKS);
+                }
                 RunEvent::Resumed { .. } if std::mem::take(&mut self.hides_resumption) => {}
                 _ => self.publisher.publish_events(at, vec![event]),
             }
