@@ -45,7 +45,7 @@ tools *filters="pty::tmux cli::graph sandbox::toolchains mcp::official mcp::fore
 
 # Runs on a Restate server, whose npm package is installed for it.
 restate:
-    cargo test --locked --features restate --test it -- --ignored restate::
+    cargo test --locked --features restate --test it -- --include-ignored restate:: conformance::on_restate
 
 # Kills the program at every place where that could hurt, and at POINTS random times.
 crash points="300" seconds="60":

@@ -202,7 +202,7 @@ impl RunStore for SqliteStore {
     }
 
     fn keeper(&self, run: &RunId) -> Result<Option<String>, StoreError> {
-        Ok(self.with_reader("read", |reader| remote_runs::find_keeper(reader, run))?.flatten())
+        Ok(self.with_reader("read", |reader| remote_runs::find_keeper(reader, run.as_str()))?.flatten())
     }
 
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError> {

@@ -139,7 +139,9 @@ fn find_resumable_run(
 }
 
 fn find_workflow_run(context: &StartContext, handle: &RuntimeHandle, id: &RunId) -> Result<RunSummary> {
-    build_runtime()?.block_on(handle.refresh_from_server(id.as_str()));
+    if handle.reaches_run_server() {
+        build_runtime()?.block_on(handle.refresh_from_server(id.as_str()));
+    }
     let run = handle.summary(id.as_str()).map_err(store_error)?;
     let here = context.project.display().to_string();
     run_resume::check_no_conversation(handle, &run, &here).map_err(|error| not_started(None, error))?;

@@ -31,7 +31,7 @@ pub struct RunNews {
     pub rows: Vec<JournalRow>,
     /// Further rows can be had at once.
     pub has_more: bool,
-    /// What lists show of the run after these rows.
+    /// What lists show of the run after these rows; absent while there are more.
     pub progress: Option<RunProgress>,
     /// Events that are in no journal, such as pieces of an answer that is being written; JSON.
     pub transient: Vec<Value>,
@@ -63,6 +63,12 @@ impl ServerAnswers {
 pub trait RunServer: Send + Sync {
     /// Its address, for people.
     fn address(&self) -> &str;
+
+    /// Whether it refused because it has no such run.
+    fn is_unknown_run(&self, refused: &StoreError) -> bool {
+        let _ = refused;
+        false
+    }
 
     /// What there is of a run now.
     ///

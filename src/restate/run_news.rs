@@ -76,15 +76,17 @@ impl RunWorker {
         if asked.rows == 0 {
             told.header = read_header(&*store, run)?.map(Box::new);
         }
+        // read before the rows: a copy that has it has all rows that it speaks of
+        let progress = self.host().reader().summary(run.as_str()).map_err(store_refusal)?.progress;
         told.rows = store.rows_since(run, asked.rows, MOST_BYTES).map_err(store_refusal)?;
         let known = asked.rows + told.rows.len() as u64;
         told.has_more = known < store.row_count(run).map_err(store_refusal)?;
         if told.has_more {
             // the rest is read although no row is new by then
             told.version = None;
+        } else {
+            told.progress = Some(progress);
         }
-        // read after the rows: what they say the run waits for is in it
-        told.progress = Some(self.host().reader().summary(run.as_str()).map_err(store_refusal)?.progress);
         Ok(())
     }
 }

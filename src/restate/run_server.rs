@@ -25,6 +25,8 @@ const ANSWERS: u32 = 40;
 /// Until a run that was told to end has ended.
 const BETWEEN_END_LOOKS: Duration = Duration::from_millis(50);
 const END_LOOKS: u32 = 200;
+/// So begins what is said of a run that the server does not have.
+const UNKNOWN_RUN: &str = "the Restate server has no run ";
 
 /// From where the server is asked.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -101,7 +103,7 @@ impl RestateRunServer {
         let asked = FollowRequest { rows, version, transient, looks_only };
         let told = client.follow(&placed, asked).await.map_err(store_error)?;
         let mut news = self.to_news(known, told);
-        if !news.rows.is_empty() || !news.transient.is_empty() {
+        if has_content(&news) {
             return Ok(news);
         }
         match client.outcome(&placed).await.map_err(store_error)? {
@@ -110,7 +112,15 @@ impl RestateRunServer {
                 self.lock().insert(run.clone(), PlacedRun { service, id: run.clone() });
                 (news.cursor.version, news.has_more) = (None, true);
             }
-            Some(RunEnd::Ended(progress)) => (news.is_over, news.progress) = (true, Some(*progress)),
+            Some(RunEnd::Ended(progress)) => {
+                // rows may have come since they were read
+                let again = FollowRequest { version: None, looks_only: true, ..asked };
+                let told = client.follow(&placed, again).await.map_err(store_error)?;
+                news = self.to_news(known, told);
+                if !has_content(&news) {
+                    (news.is_over, news.progress) = (true, Some(*progress));
+                }
+            }
         }
         Ok(news)
     }
@@ -169,6 +179,10 @@ impl RestateRunServer {
 impl RunServer for RestateRunServer {
     fn address(&self) -> &str {
         &self.addresses.ingress
+    }
+
+    fn is_unknown_run(&self, refused: &StoreError) -> bool {
+        refused.message.starts_with(UNKNOWN_RUN)
     }
 
     fn look<'a>(&'a self, run: &'a RunId, known: FollowCursor) -> BoxFuture<'a, Result<RunNews, StoreError>> {
@@ -232,6 +246,28 @@ pub async fn cancel_run(client: &RestateClient, run: &RunId) -> Result<Option<Ca
     Ok(None)
 }
 
+/// There is something in it before the end of the run.
+fn has_content(news: &RunNews) -> bool {
+    !news.rows.is_empty() || news.has_more || !news.transient.is_empty()
+}
+
 fn store_error(refused: StepRefusal) -> StoreError {
     StoreError { message: refused.message, hint: refused.hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_run_that_the_server_does_not_have_is_told_from_a_server_that_is_away() {
+        let away = "http://127.0.0.1:9".to_owned();
+        let addresses = RestateAddresses { ingress: away.clone(), admin: away, auth_token: None };
+        let server = RestateRunServer::new(addresses, ClientPlace::default);
+        // no run has such an id: the server is not asked
+        for (run, is_unknown) in [("no/run", true), ("aaaaaaaaaaaa", false)] {
+            let refused = server.look(&RunId::from(run), FollowCursor::default()).await.unwrap_err();
+            assert_eq!(server.is_unknown_run(&refused), is_unknown, "{refused}");
+        }
+    }
 }

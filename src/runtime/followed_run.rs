@@ -15,7 +15,7 @@ use super::driver::EventPublisher;
 use super::driver_message::DriverMessage;
 use super::journal_replay::{self, load_definition};
 use super::runtime_context::RuntimeContext;
-use super::server_copy::write_news;
+use super::server_copy::{CLAIMS, CopyState, complete_copy, write_news};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{JournalRow, JournalRowKind, RunHeader, RunProgress, RunStatus};
 use synthdev_domain::run_error::RunError;
@@ -55,6 +55,8 @@ pub(super) struct FollowedRun {
     /// As of the rows that are known; `None`: the run has not begun.
     replay: Option<StepwiseReplay>,
     cursor: FollowCursor,
+    /// Another process wrote the history in the meantime: it may lack rows.
+    is_copy_behind: bool,
     /// As the server last said.
     progress: Option<RunProgress>,
     is_asking: bool,
@@ -94,6 +96,7 @@ impl FollowedRun {
             start,
             replay: None,
             cursor,
+            is_copy_behind: false,
             progress: None,
             is_asking: false,
             given: ServerAnswers::default(),
@@ -185,7 +188,7 @@ impl FollowedRun {
 
     async fn apply_news(&mut self, news: RunNews) -> Result<FollowState, StoreError> {
         let known = self.cursor.rows;
-        write_news(&*self.context.ports.store, &self.run, self.server.address(), known, &news)?;
+        self.copy_news(known, &news).await?;
         self.cursor = news.cursor;
         if let (None, Some(header)) = (&self.replay, &news.header) {
             self.begin_replay(header)?;
@@ -210,6 +213,18 @@ impl FollowedRun {
             return Ok(FollowState::Goes);
         }
         self.settle(news.is_over).await
+    }
+
+    /// Rows that could not be written are read again then.
+    async fn copy_news(&mut self, known: u64, news: &RunNews) -> Result<(), StoreError> {
+        let store = Arc::clone(&self.context.ports.store);
+        let state = if self.is_copy_behind {
+            complete_copy(&*store, &*self.server, &self.run, 0).await?.unwrap_or(CopyState::Complete)
+        } else {
+            write_news(&*store, &self.run, self.server.address(), known, news)?
+        };
+        self.is_copy_behind = state == CopyState::Behind;
+        Ok(())
     }
 
     fn begin_replay(&mut self, header: &RunHeader) -> Result<(), StoreError> {
@@ -258,7 +273,7 @@ impl FollowedRun {
             return Ok(FollowState::Goes);
         };
         // the server has not told the run of the answer yet
-        if progress.status == RunStatus::Running && !is_over || self.start.answered.is_some() {
+        if !is_over && (progress.status == RunStatus::Running || self.start.answered.is_some()) {
             return Ok(FollowState::Goes);
         }
         if progress.awaits_answer() && !is_over && self.start.is_present {
@@ -273,6 +288,9 @@ impl FollowedRun {
                 self.send_answers().await;
                 return Ok(FollowState::Goes);
             }
+        }
+        if self.is_copy_behind {
+            complete_copy(&*self.context.ports.store, &*self.server, &self.run, CLAIMS).await?;
         }
         self.publish_end(progress);
         Ok(FollowState::Over)

@@ -14,9 +14,9 @@ use super::handle::RuntimeHandle;
 use super::load_for_resume::{LoadScope, load_for_resume};
 use super::resume::{ResumeError, ResumeRequest, check_answers, check_resumable};
 use super::runtime_context::RuntimeContext;
-use super::server_copy::write_news;
+use super::server_copy::{CLAIMS, complete_copy};
 use synthdev_domain::ids::RunId;
-use synthdev_ports::run_server::{FollowCursor, RunServer, ServerAnswers};
+use synthdev_ports::run_server::{RunServer, ServerAnswers};
 use synthdev_ports::run_store::{RemoteRunAction, RunStore, StoreError, remote_run_error};
 
 /// A look at a run that the user names: what is here already must not wait long for a server that is away.
@@ -31,6 +31,11 @@ impl RuntimeHandle {
     pub fn with_run_server(&self, server: Arc<dyn RunServer>) -> Self {
         let run_server = Some(server);
         Self { context: Arc::new(RuntimeContext { run_server, ..RuntimeContext::clone(&self.context) }) }
+    }
+
+    /// Whether there is a server to ask.
+    pub fn reaches_run_server(&self) -> bool {
+        self.context.run_server.is_some()
     }
 
     /// Whether a server keeps the run, and can be asked.
@@ -49,6 +54,9 @@ impl RuntimeHandle {
     /// Brings the copy of the run up to date that the user names, or makes one of a run that only the server has. Where the
     /// server cannot tell, it stays as it is.
     pub async fn refresh_from_server(&self, name: &str) {
+        if !self.reaches_run_server() {
+            return;
+        }
         let name = name.trim();
         let run = match self.ports().store.find(name) {
             Ok(known) => {
@@ -58,7 +66,7 @@ impl RuntimeHandle {
             }
             Err(_) => is_whole_id(name).then(|| RunId::from(name)),
         };
-        if let (Some(run), Some(_)) = (run, &self.context.run_server) {
+        if let Some(run) = run {
             let _ = timeout(LOOK_PATIENCE, self.fetch_from_server(&run)).await;
         }
     }
@@ -75,21 +83,14 @@ impl RuntimeHandle {
         if is_known && store.keeper(run)?.is_none() {
             return Ok(());
         }
-        let rows = if is_known { store.row_count(run)? } else { 0 };
-        let mut cursor = FollowCursor { rows, ..FollowCursor::default() };
-        loop {
-            let news = server.look(run, cursor).await?;
-            if !is_known && news.header.is_none() && cursor.rows == 0 {
-                return Err(StoreError {
-                    message: format!("run {run} has not begun yet: it waits for a worker with a free slot"),
-                    hint: Some("`synthdev runs list --backend restate` shows when it has".to_owned()),
-                });
-            }
-            write_news(&**store, run, server.address(), cursor.rows, &news)?;
-            cursor = news.cursor;
-            if !news.has_more {
-                return Ok(());
-            }
+        match complete_copy(&**store, &*server, run, CLAIMS).await {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err(StoreError {
+                message: format!("run {run} has not begun yet: it waits for a worker with a free slot"),
+                hint: Some("`synthdev runs list --backend restate` shows when it has".to_owned()),
+            }),
+            Err(refused) if is_known && server.is_unknown_run(&refused) => Err(forgotten_run_error(run)),
+            Err(refused) => Err(refused),
         }
     }
 
@@ -194,6 +195,20 @@ impl RuntimeHandle {
 
 fn is_whole_id(name: &str) -> bool {
     name.len() >= ID_LETTERS && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+}
+
+/// The copy stays as it is: how the run ended is not known.
+fn forgotten_run_error(run: &RunId) -> StoreError {
+    StoreError {
+        message: format!(
+            "the Restate server has no run {run} any more: it ended there, and was forgotten since"
+        ),
+        hint: Some(format!(
+            "the history here has it as it was last seen: `synthdev runs show {run}` shows that, and \
+             `synthdev runs delete {run}` removes it; backend.restate.ingress and backend.restate.admin must \
+             be the addresses of its server"
+        )),
+    }
 }
 
 /// What a user reads who did not name the server.

@@ -74,7 +74,7 @@ pub(super) fn row_ref<'a>(row: &'a rusqlite::Row<'_>) -> rusqlite::Result<Journa
 
 pub(super) fn decode_summary(
     row: &rusqlite::Row<'_>,
-    census: &mut ProcessLivenessCache,
+    census: &mut ProcessLivenessCache<'_>,
 ) -> rusqlite::Result<RunSummary> {
     Ok(RunSummary {
         id: RunId(row.get(0)?),
@@ -110,7 +110,7 @@ pub(super) fn decode_summary(
 
 pub(super) fn decode_outline(
     row: &rusqlite::Row<'_>,
-    census: &mut ProcessLivenessCache,
+    census: &mut ProcessLivenessCache<'_>,
 ) -> rusqlite::Result<RunOutline> {
     Ok(RunOutline {
         id: RunId(row.get(0)?),
@@ -126,7 +126,7 @@ pub(super) fn decode_outline(
 pub(super) fn seen_status(
     row: &rusqlite::Row<'_>,
     (id, first): (usize, usize),
-    census: &mut ProcessLivenessCache,
+    census: &mut ProcessLivenessCache<'_>,
 ) -> rusqlite::Result<RunStatus> {
     let name = row.get_ref(first)?.as_str()?;
     let found = RunStatus::ALL.into_iter().find(|status| status.as_str() == name);
@@ -134,15 +134,12 @@ pub(super) fn seen_status(
     if !matches!(status, RunStatus::Running | RunStatus::Interrupted) {
         return Ok(status);
     }
-    if census.is_remote(row.get_ref(id)?.as_str()?) {
+    if status == RunStatus::Running && census.is_alive(row.get(first + 1)?, row.get_ref(first + 2)?.as_str()?)
+    {
         return Ok(RunStatus::Running);
     }
-    if status == RunStatus::Running
-        && !census.is_alive(row.get(first + 1)?, row.get_ref(first + 2)?.as_str()?)
-    {
-        return Ok(RunStatus::Interrupted);
-    }
-    Ok(status)
+    let goes_on = census.is_remote(row.get_ref(id)?.as_str()?)?;
+    Ok(if goes_on { RunStatus::Running } else { RunStatus::Interrupted })
 }
 
 /// `None` for a value that makes no sense, where one damaged row must not hide all others.

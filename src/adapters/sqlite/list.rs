@@ -11,7 +11,7 @@ use synthdev_domain::journal::{RunOutline, RunQuery, RunStatus, RunSummary};
 
 pub(super) fn list_runs(connection: &Connection, query: &RunQuery) -> rusqlite::Result<Vec<RunSummary>> {
     let moment = connection.unchecked_transaction()?;
-    let mut census = ProcessLivenessCache::for_readers(connection)?;
+    let mut census = ProcessLivenessCache::for_readers(connection);
     let filter = RunListFilter::from_query(query);
     if filter.needle.is_none() && query.statuses.is_empty() {
         let sql = format!(
@@ -33,7 +33,7 @@ pub(super) fn list_runs(connection: &Connection, query: &RunQuery) -> rusqlite::
 /// Every run, newest first.
 pub(super) fn list_outlines(connection: &Connection) -> rusqlite::Result<Vec<RunOutline>> {
     let moment = connection.unchecked_transaction()?;
-    let mut census = ProcessLivenessCache::for_readers(connection)?;
+    let mut census = ProcessLivenessCache::for_readers(connection);
     let mut statement =
         moment.prepare_cached(&format!("{} ORDER BY started DESC, key DESC", decode::OUTLINE))?;
     let found = statement.query_map([], |row| decode::decode_outline(row, &mut census))?;
@@ -99,7 +99,7 @@ fn matching_keys(
     connection: &Connection,
     query: &RunQuery,
     filter: &RunListFilter,
-    census: &mut ProcessLivenessCache,
+    census: &mut ProcessLivenessCache<'_>,
 ) -> rusqlite::Result<Vec<i64>> {
     let by_status = !query.statuses.is_empty();
     let progress = if by_status { ", status, pid, process" } else { "" };

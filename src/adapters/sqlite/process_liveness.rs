@@ -5,7 +5,7 @@
 //! lock the process id decides: the system reuses ids, so the start time of the process is stored as well, and a process
 //! of another host or container is not visible and counts as dead.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -48,16 +48,17 @@ pub(super) enum OwnerState {
 
 /// Cached answers for one listing; a process is looked up once. The default one has no locks.
 #[derive(Default)]
-pub(super) struct ProcessLivenessCache {
+pub(super) struct ProcessLivenessCache<'c> {
     identities: HashMap<u32, String>,
     /// Where locks are.
     locks_directory: Option<PathBuf>,
     lock_states: HashMap<String, Option<OwnerState>>,
-    /// Runs that go on at a server, whether a process here drives them or not.
-    open_remote_runs: HashSet<String>,
+    /// Where it is written which runs go on at a server, whether a process here drives them or not.
+    keepers: Option<&'c Connection>,
+    has_keepers: Option<bool>,
 }
 
-impl ProcessLivenessCache {
+impl<'c> ProcessLivenessCache<'c> {
     /// With the locks beside this history.
     pub(super) fn for_store(connection: &Connection) -> Self {
         let place = connection.path().and_then(|path| liveness_lock::locks_directory(Path::new(path)));
@@ -65,13 +66,18 @@ impl ProcessLivenessCache {
     }
 
     /// For readers: a run that a server keeps is not interrupted when no process here drives it.
-    pub(super) fn for_readers(connection: &Connection) -> rusqlite::Result<Self> {
-        let open_remote_runs = remote_runs::find_open_remote_runs(connection)?;
-        Ok(Self { open_remote_runs, ..Self::for_store(connection) })
+    pub(super) fn for_readers(connection: &'c Connection) -> Self {
+        Self { keepers: Some(connection), ..Self::for_store(connection) }
     }
 
-    pub(super) fn is_remote(&self, run: &str) -> bool {
-        self.open_remote_runs.contains(run)
+    /// Asked only of runs that no process here drives.
+    pub(super) fn is_remote(&mut self, run: &str) -> rusqlite::Result<bool> {
+        let Some(connection) = self.keepers else { return Ok(false) };
+        let has_keepers = match self.has_keepers {
+            Some(known) => known,
+            None => *self.has_keepers.insert(remote_runs::has_keepers(connection)?),
+        };
+        Ok(has_keepers && remote_runs::find_stored_keeper(connection, run)?.is_some())
     }
 
     pub(super) fn is_alive(&mut self, pid: u32, process: &str) -> bool {

@@ -47,7 +47,7 @@ impl RunLookup {
 pub(super) fn find_exact(
     connection: &Connection,
     id: &str,
-    census: &mut ProcessLivenessCache,
+    census: &mut ProcessLivenessCache<'_>,
 ) -> rusqlite::Result<Option<RunSummary>> {
     connection
         .prepare_cached(&format!("{SUMMARY} WHERE id = ?1"))?
@@ -57,7 +57,7 @@ pub(super) fn find_exact(
 
 /// A whole id wins over the prefixes of others.
 pub(super) fn find_run(connection: &Connection, id: &str) -> rusqlite::Result<RunLookup> {
-    let mut census = ProcessLivenessCache::for_readers(connection)?;
+    let mut census = ProcessLivenessCache::for_readers(connection);
     if let Some(run) = find_exact(connection, id, &mut census)? {
         return Ok(RunLookup::One(Box::new(run)));
     }

@@ -1,7 +1,5 @@
 //! Runs of which a server keeps the journal: this store has a copy, which only the worker of that server changes.
 
-use std::collections::HashSet;
-
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use super::schema;
@@ -25,28 +23,22 @@ pub(super) fn mark_remote(transaction: &Transaction<'_>, key: i64, server: &str)
 }
 
 /// `None`: the run is kept here.
-pub(super) fn find_keeper(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<String>> {
-    if schema::read_pragma(connection, "user_version")? < schema::KEEPER_SINCE {
-        return Ok(None);
-    }
-    let found = connection
-        .prepare_cached("SELECT keeper FROM runs WHERE id = ?1")?
-        .query_row([run.as_str()], |row| row.get(0))
-        .optional()?;
-    Ok(found.flatten())
+pub(super) fn find_keeper(connection: &Connection, run: &str) -> rusqlite::Result<Option<String>> {
+    if has_keepers(connection)? { find_stored_keeper(connection, run) } else { Ok(None) }
 }
 
-/// Those that go on, as far as it is known here.
-pub(super) fn find_open_remote_runs(connection: &Connection) -> rusqlite::Result<HashSet<String>> {
-    if schema::read_pragma(connection, "user_version")? < schema::KEEPER_SINCE {
-        return Ok(HashSet::new());
-    }
-    let mut statement = connection.prepare_cached(
-        "SELECT id FROM progress JOIN runs ON key = run
-         WHERE status IN ('running', 'interrupted') AND keeper IS NOT NULL",
-    )?;
-    let found = statement.query_map((), |row| row.get(0))?;
-    found.collect()
+/// A history of an older version has no place for them.
+pub(super) fn has_keepers(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(schema::read_pragma(connection, "user_version")? >= schema::KEEPER_SINCE)
+}
+
+/// In a history that has a place for it.
+pub(super) fn find_stored_keeper(connection: &Connection, run: &str) -> rusqlite::Result<Option<String>> {
+    let found = connection
+        .prepare_cached("SELECT keeper FROM runs WHERE id = ?1")?
+        .query_row([run], |row| row.get(0))
+        .optional()?;
+    Ok(found.flatten())
 }
 
 /// A change for a user would be discarded when the server next calls its worker.
@@ -56,6 +48,6 @@ pub(super) fn check_not_remote(
     claimant: RunClaimant,
 ) -> rusqlite::Result<Result<(), StoreRefusal>> {
     let RunClaimant::User(action) = claimant else { return Ok(Ok(())) };
-    let keeper = find_keeper(connection, run)?;
+    let keeper = find_keeper(connection, run.as_str())?;
     Ok(keeper.map_or(Ok(()), |server| Err(StoreRefusal::Remote { server, action })))
 }

@@ -1,6 +1,8 @@
 //! A run that a server keeps, followed, answered and ended by a process that does not drive it. Two histories are two machines;
 //! the server is one that only hands on what the first one has.
 
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -17,10 +19,20 @@ struct HandingServer {
     store: Arc<dyn RunStore>,
     /// The other machine has the same history as the one that asks.
     shares_history: bool,
+    faults: Arc<ServerFaults>,
 }
 
-/// Bytes of rows that are handed on at once: one or two rows.
-const FEW_BYTES: usize = 200;
+/// What goes wrong between a client and the server.
+#[derive(Default)]
+struct ServerFaults {
+    /// The client is cut off at this look; 0: at none.
+    cut_at_look: AtomicU32,
+    /// The run never hears of answers.
+    loses_answers: AtomicBool,
+}
+
+/// Bytes of rows that are handed on at once: one row.
+const FEW_BYTES: usize = 1;
 
 impl HandingServer {
     fn news(&self, run: &RunId, known: FollowCursor) -> Result<RunNews, StoreError> {
@@ -45,8 +57,15 @@ impl RunServer for HandingServer {
         "http://there"
     }
 
+    fn is_unknown_run(&self, refused: &StoreError) -> bool {
+        refused.message.contains("no run")
+    }
+
     fn look<'a>(&'a self, run: &'a RunId, known: FollowCursor) -> BoxFuture<'a, Result<RunNews, StoreError>> {
-        std::future::ready(self.news(run, known)).boxed()
+        let before = self.faults.cut_at_look.load(Ordering::Relaxed);
+        self.faults.cut_at_look.store(before.saturating_sub(1), Ordering::Relaxed);
+        let cut_off = StoreError { message: "cut off".to_owned(), hint: None };
+        std::future::ready(if before == 1 { Err(cut_off) } else { self.news(run, known) }).boxed()
     }
 
     fn follow<'a>(
@@ -67,6 +86,9 @@ impl RunServer for HandingServer {
         given: &'a ServerAnswers,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
         async move {
+            if self.faults.loses_answers.load(Ordering::Relaxed) {
+                return Ok(1);
+            }
             let read =
                 |(call, answer): &(CallId, Value)| (*call, serde_json::from_value(answer.clone()).unwrap());
             let answers = given.answers.iter().map(read).collect();
@@ -91,18 +113,21 @@ impl RunServer for HandingServer {
 struct TwoMachines {
     there: World,
     here: World,
+    faults: Arc<ServerFaults>,
 }
 
 impl TwoMachines {
     fn new() -> Self {
         let (there, mut here) = (World::new(), World::new());
+        let faults = Arc::<ServerFaults>::default();
         let server = HandingServer {
             handle: there.handle.clone(),
             store: Arc::clone(&there.ports.store),
             shares_history: false,
+            faults: Arc::clone(&faults),
         };
         here.handle = here.handle.with_run_server(Arc::new(server));
-        Self { there, here }
+        Self { there, here, faults }
     }
 
     /// A run that waits for an answer there.
@@ -155,6 +180,7 @@ async fn a_copy_has_each_row_once_and_nobody_here_need_drive_it() {
         handle: machines.there.handle.clone(),
         store: Arc::clone(&machines.there.ports.store),
         shares_history: false,
+        faults: Arc::default(),
     };
     let second = RuntimeHandle::new(ports, RuntimeOptions::default()).with_run_server(Arc::new(server));
     for _ in 0..2 {
@@ -187,6 +213,7 @@ async fn a_history_that_the_worker_writes_gets_nothing() {
         handle: machines.there.handle.clone(),
         store: Arc::clone(&machines.there.ports.store),
         shares_history: true,
+        faults: Arc::default(),
     };
     let here = machines.here.handle.with_run_server(Arc::new(server));
     here.fetch_from_server(&run).await.unwrap();
@@ -261,4 +288,74 @@ async fn who_follows_hears_what_the_driver_tells_and_may_leave() {
     assert_eq!(machines.here.events_to_end().await.1, RunStatus::Cancelled);
     here.wait_until_released(&run).await;
     machines.check_copy(&run);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_that_was_cut_off_is_completed_later() {
+    let mut machines = TwoMachines::new();
+    let run = machines.ask_there().await;
+    let open = machines.there.handle.summary(run.as_str()).unwrap().progress.pauses;
+    let answers = vec![(open[0].call, UserAnswer::Text { text: "yes".into() })];
+    machines.there.handle.resume(&run, ResumeRequest { answers, ..ResumeRequest::default() }).await.unwrap();
+    assert_eq!(machines.there.events_to_end().await.1, RunStatus::Completed);
+    machines.there.handle.wait_until_released(&run).await;
+    machines.faults.cut_at_look.store(2, Ordering::Relaxed);
+    assert!(machines.here.handle.fetch_from_server(&run).await.is_err());
+    let copied = TwoMachines::rows(&machines.here, &run).len();
+    assert!(copied < TwoMachines::rows(&machines.there, &run).len(), "{copied} rows were copied");
+    assert_eq!(status_here(&machines, &run), RunStatus::Running);
+    machines.here.handle.refresh_from_server(run.as_str()).await;
+    machines.check_copy(&run);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_that_another_process_kept_from_the_copy_are_read_again() {
+    let mut machines = TwoMachines::new();
+    let run = machines.ask_there().await;
+    machines.here.handle.fetch_from_server(&run).await.unwrap();
+    let other = SqliteStore::new(machines.here.directory.path().join("data/runs.sqlite"));
+    other.claim_remote(&run).unwrap();
+    machines.there.handle.cancel(&run).await.unwrap();
+    let before = TwoMachines::rows(&machines.here, &run);
+    machines.here.handle.follow_at_server(&run, Vec::new()).unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(TwoMachines::rows(&machines.here, &run), before);
+    other.release(&run);
+    assert_eq!(machines.here.events_to_end().await.1, RunStatus::Cancelled);
+    machines.check_copy(&run);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_is_over_is_followed_no_more_though_it_never_took_an_answer() {
+    let mut machines = TwoMachines::new();
+    let run = machines.ask_there().await;
+    machines.faults.loses_answers.store(true, Ordering::Relaxed);
+    let here = machines.here.handle.clone();
+    here.fetch_from_server(&run).await.unwrap();
+    here.resume(&run, ResumeRequest { user_present: true, ..ResumeRequest::default() }).await.unwrap();
+    let asked = machines.here.events_until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
+    let Some(RunEvent::PersonAsked { call, .. }) = asked.last() else { panic!("{asked:#?}") };
+    let answer = UserAnswer::Text { text: "yes".into() };
+    here.send_command(&run, RunCommand::Answer { call: *call, answer });
+    here.send_command(&run, RunCommand::End);
+    assert_eq!(machines.here.events_to_end().await.1, RunStatus::Cancelled);
+    here.wait_until_released(&run).await;
+    machines.check_copy(&run);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_its_server_has_forgotten_is_said_to_be() {
+    let mut machines = TwoMachines::new();
+    let run = machines.ask_there().await;
+    let here = &machines.here.handle;
+    here.fetch_from_server(&run).await.unwrap();
+    machines.there.handle.wait_until_released(&run).await;
+    machines.there.ports.store.delete(std::slice::from_ref(&run)).unwrap();
+    let refused = here.resume(&run, ResumeRequest::default()).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("has no run") && refused.to_string().contains("any more"),
+        "{refused}"
+    );
+    let refused = here.fetch_from_server(&run).await.unwrap_err();
+    assert!(refused.hint.unwrap().contains(&format!("runs show {run}")));
 }
