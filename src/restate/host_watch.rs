@@ -163,6 +163,10 @@ impl HostWatch {
             let worker = Arc::clone(worker);
             tokio::spawn(async move { worker.abandon_service(&service).await });
         }
+        for entry in directory.answered_by(own).filter(|entry| worker.has_left_in_vain(&entry.service)) {
+            worker.take_service(&entry.service);
+            tell(format!("no host took the runs of {}: they go on here", entry.service));
+        }
         if self.is_ousted
             && let Ok(service) = enroll(client, base, description).await
         {

@@ -156,6 +156,8 @@ pub struct StepRefusal {
 pub enum RunAnswer {
     Resume(ResumeAnswer),
     Cancel,
+    /// The run goes on to wait; the host that answers for it now has its rows then.
+    Load,
 }
 
 /// As typed for `resume`.

@@ -179,9 +179,26 @@ impl RunOutbox {
         }
     }
 
+    /// Steps that the server has, with their numbers, before the next one is asked for. If another session wrote one of them,
+    /// the driver is not told of its own before it either: it would begin what comes next.
+    pub(crate) fn mark_replayed(&self, steps: &[(u64, JournaledStep)]) {
+        let from = self.journaled();
+        if steps.iter().any(|(number, step)| *number >= from && step.session() != self.session) {
+            self.close_for_other();
+            return;
+        }
+        for (number, step) in steps {
+            self.mark_journaled(*number, step);
+        }
+    }
+
+    fn close_for_other(&self) {
+        self.lock().reason = Some("another host has gone on with it".to_owned());
+        self.close();
+    }
+
     /// Steps at the server.
-    #[cfg(test)]
-    fn journaled(&self) -> u64 {
+    pub(crate) fn journaled(&self) -> u64 {
         self.lock().journaled
     }
 
@@ -214,9 +231,8 @@ impl RunOutbox {
             return false;
         }
         if step.session() != self.session {
-            state.reason = Some("another host has gone on with it".to_owned());
             drop(state);
-            self.close();
+            self.close_for_other();
             return false;
         }
         state.journaled += 1;
@@ -320,6 +336,25 @@ mod tests {
         assert!(waiting.join().unwrap().is_err(), "its rows are at the server");
         assert_eq!((cut_off.journaled(), cut_off.step(3).await.is_none()), (3, true));
         assert_eq!(cut_off.reason().as_deref(), Some("another host has gone on with it"));
+    }
+
+    #[tokio::test]
+    async fn a_driver_is_not_told_of_its_step_where_another_session_went_on_from_there() {
+        let (cut_off, heir) =
+            ["here", "there"].map(|host| RunOutbox::new(host.to_owned(), String::new(), 3)).into();
+        let (cut_off, heir): (Arc<RunOutbox>, Arc<RunOutbox>) = (Arc::new(cut_off), Arc::new(heir));
+        let waiting = {
+            let outbox = Arc::clone(&cut_off);
+            thread::spawn(move || outbox.journal_rows(&[row("a")], None))
+        };
+        let own = cut_off.step(3).await.unwrap();
+        let other = JournaledStep::Ended {
+            progress: Box::new(RunProgress::new(Timestamp(1))),
+            session: heir.session.clone(),
+        };
+        cut_off.mark_replayed(&[(3, own.clone()), (4, other)]);
+        assert!(waiting.join().unwrap().is_err(), "it goes on from its step");
+        assert_eq!(cut_off.journaled(), 3);
     }
 
     #[tokio::test]

@@ -17,7 +17,7 @@ use super::run_outbox::RunOutbox;
 use super::server_clock::{RunClock, ServerClock};
 use super::transient_events::{TransientEvents, collect_events};
 use synthdev_domain::ids::{RunId, Timestamp};
-use synthdev_domain::journal::{JournalRow, RunHeader, RunStatus};
+use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress, RunStatus};
 use synthdev_engine::event::RunEvent;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_ports::run_store::{RunStore, StoreError};
@@ -139,6 +139,10 @@ pub(crate) struct ReplayedRun {
     parts: HashMap<String, String>,
     /// What of the steps cannot be read.
     damage: Option<StepRefusal>,
+    /// When it was suspended last.
+    progress: Option<RunProgress>,
+    /// Steps that the server had in this attempt, as far as a session here may wait for them.
+    pub(crate) unconfirmed: Vec<(u64, JournaledStep)>,
     /// Not in the rows yet.
     answer: Option<RunAnswer>,
     pub(crate) steps: u64,
@@ -154,6 +158,8 @@ impl ReplayedRun {
             files: None,
             parts: HashMap::new(),
             damage: None,
+            progress: None,
+            unconfirmed: Vec::new(),
             answer: None,
             steps: 0,
         }
@@ -165,6 +171,22 @@ impl ReplayedRun {
 
     pub(crate) fn has_begun(&self) -> bool {
         self.header.is_some()
+    }
+
+    /// Rows at the server.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// What a suspended run waits for, if its host is only to load it.
+    pub(crate) fn loaded_progress(&self) -> Option<RunProgress> {
+        matches!(self.answer, Some(RunAnswer::Load)).then(|| self.progress.clone()).flatten()
+    }
+
+    /// As it ends for good where no host can go on with it.
+    pub(crate) fn cancelled_progress(&self, at: Timestamp) -> RunProgress {
+        let last = self.progress.clone().unwrap_or_else(|| RunProgress::new(at));
+        RunProgress { status: RunStatus::Cancelled, pauses: Vec::new(), updated: at, ..last }
     }
 
     /// The next step is at the server.
@@ -186,11 +208,11 @@ impl ReplayedRun {
                 }
                 self.answer = None;
             }
-            JournaledStep::Ended { .. }
-            | JournaledStep::Refused { .. }
-            | JournaledStep::HandedOver { .. } => {
+            JournaledStep::Ended { progress, .. } => {
+                self.progress = Some((**progress).clone());
                 self.answer = None;
             }
+            JournaledStep::Refused { .. } | JournaledStep::HandedOver { .. } => self.answer = None,
         }
     }
 }
@@ -273,6 +295,25 @@ impl RunSession {
     }
 }
 
+/// Completes the store of this host with a suspended run, which waits on.
+///
+/// # Errors
+/// It cannot be completed.
+pub(crate) fn load_suspended(
+    host: &dyn RunHost,
+    run: &RunId,
+    replayed: &Mutex<ReplayedRun>,
+    server: &str,
+    progress: &RunProgress,
+) -> Result<(), StepRefusal> {
+    prepare_store(host, run, replayed, server)?;
+    let store = host.store();
+    store.claim_remote(run).map_err(store_refusal)?;
+    let written = store.append(run, &[], Some(progress));
+    store.release(run);
+    written.map_err(store_refusal)
+}
+
 fn prepare_store(
     host: &dyn RunHost,
     run: &RunId,
@@ -307,7 +348,7 @@ fn prepare_store(
             match answer {
                 Some(RunAnswer::Cancel) => SessionStart::Cancelled,
                 Some(RunAnswer::Resume(answer)) => SessionStart::Resumed(Some(answer.clone())),
-                None => SessionStart::Resumed(None),
+                Some(RunAnswer::Load) | None => SessionStart::Resumed(None),
             }
         }
     };

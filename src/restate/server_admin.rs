@@ -154,7 +154,8 @@ impl RestateClient {
     /// The server cannot be reached.
     pub async fn hasten(&self, service: &str) -> Result<usize, StepRefusal> {
         let query = format!(
-            "SELECT id FROM sys_invocation WHERE target_service_name = '{service}' AND status = 'backing-off'"
+            "SELECT id FROM sys_invocation WHERE target_service_name = '{service}' AND status IN \
+             ('backing-off', 'paused')"
         );
         let waiting: Vec<InvocationId> = self.query(&query).await?;
         for some in waiting.chunks(AT_ONCE) {

@@ -12,14 +12,21 @@ use super::host_directory::HostDescription;
 use super::journaled_step::{JournaledStep, RunAnswer, StepRefusal, awaits_answer};
 use super::run_handover::HandoverFinder;
 pub use super::run_session::{FilesKeeper, RunHost, StoreWrapper, WorkerOptions};
-use super::run_session::{ReplayedRun, RunSession, refusal};
+use super::run_session::{ReplayedRun, RunSession, load_suspended, refusal};
 use super::server_client::RestateClient;
 use super::server_clock::ServerClock;
 use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunProgress;
 use synthdev_ports::run_store::RunStore;
 
 /// How long a worker that ends waits for its drivers to stop between two inputs.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A service that was left and still belongs to this host after so long is taken again.
+const LONGEST_MOVE: Duration = Duration::from_secs(30);
+
+/// How long a moved run may take to be loaded.
+const LOADING_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Between two looks whether runs of a service that is left are about to begin.
 const BEGINNING_LOOK: Duration = Duration::from_millis(10);
@@ -39,7 +46,7 @@ pub struct RunWorker {
     withdrawn: Mutex<HashSet<RunId>>,
     run_withdrawn: Notify,
     /// Services that another host answers for from now on.
-    left: Mutex<HashSet<String>>,
+    left: Mutex<HashMap<String, Instant>>,
     service_left: Notify,
     beginning: BeginningRuns,
     /// Without one, runs wait here for a slot.
@@ -51,6 +58,8 @@ enum UnbegunRun {
     Refused(StepRefusal),
     /// To this service.
     HandedOver(String),
+    /// It cannot go on here, and was told to end.
+    Cancelled,
 }
 
 impl From<StepRefusal> for UnbegunRun {
@@ -120,6 +129,15 @@ impl RunWorker {
             }
             replayed.steps
         };
+        let (unconfirmed, loaded) = {
+            let mut replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
+            (std::mem::take(&mut replayed.unconfirmed), replayed.loaded_progress())
+        };
+        if let Some(session) = self.session_cell(run).as_ref().and_then(|cell| cell.get()) {
+            session.outbox.mark_replayed(&unconfirmed);
+        } else if let Some(progress) = loaded {
+            return self.load_run(run, replayed, progress).await;
+        }
         let cell = Arc::clone(self.lock().entry(run.clone()).or_default());
         let begun = cell.get_or_try_init(|| self.begin(service, run, replayed)).await;
         drop(beginning);
@@ -133,6 +151,13 @@ impl RunWorker {
                 session.outbox.step(number).await
             }
             Err(UnbegunRun::Refused(refused)) => return Err(refused),
+            Err(UnbegunRun::Cancelled) => {
+                self.forget(run, &cell);
+                let at = self.host.reader().now();
+                let replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
+                let progress = Box::new(replayed.cancelled_progress(at));
+                return Ok(JournaledStep::Ended { progress, session: String::new() });
+            }
             Err(UnbegunRun::HandedOver(service)) => {
                 self.forget(run, &cell);
                 return Ok(JournaledStep::HandedOver { service });
@@ -140,18 +165,21 @@ impl RunWorker {
         };
         match step {
             Some(step) => Ok(step),
-            None => {
-                let mut why = None;
-                if let Some(session) = cell.get() {
-                    session.outbox.close();
-                    session.wait_until_left().await;
-                    why = session.outbox.reason();
-                }
-                self.forget(run, &cell);
-                let why = why.map_or_else(String::new, |why| format!(": {why}"));
-                Err(refusal(format!("worker {} has given the run up{why}", self.options.host_id)))
-            }
+            None => Err(self.give_up(run, &cell).await),
         }
+    }
+
+    /// No step comes from this session any more; why.
+    async fn give_up(&self, run: &RunId, cell: &SessionCell) -> StepRefusal {
+        let mut why = None;
+        if let Some(session) = cell.get() {
+            session.outbox.close();
+            session.wait_until_left().await;
+            why = session.outbox.reason();
+        }
+        self.forget(run, cell);
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        refusal(format!("worker {} has given the run up{why}", self.options.host_id))
     }
 
     async fn begin(
@@ -160,23 +188,74 @@ impl RunWorker {
         run: &RunId,
         replayed: &Arc<Mutex<ReplayedRun>>,
     ) -> Result<RunSession, UnbegunRun> {
+        let mut is_withdrawn = false;
         let slot = tokio::select! {
             biased;
             () = self.wait_until_left(service) => return Err(self.left_service().into()),
-            slot = Arc::clone(&self.slots).acquire_owned() => {
-                Some(slot.map_err(|_| refusal("this worker ends".to_owned()))?)
-            }
             () = self.wait_until_withdrawn(run) => {
                 let mut replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
                 replayed.set_answer(RunAnswer::Cancel);
+                is_withdrawn = true;
                 None
+            }
+            slot = Arc::clone(&self.slots).acquire_owned() => {
+                Some(slot.map_err(|_| refusal("this worker ends".to_owned()))?)
             }
             other = self.wait_for_place(service, replayed) => return Err(UnbegunRun::HandedOver(other)),
         };
         let (host, replayed) = (Arc::clone(&self.host), Arc::clone(replayed));
         let own = (service, run.clone());
-        let begun = RunSession::begin(host, &self.options, &self.clock, own, replayed, slot).await;
-        Ok(begun?)
+        match RunSession::begin(host, &self.options, &self.clock, own, replayed, slot).await {
+            Err(_) if is_withdrawn => Err(UnbegunRun::Cancelled),
+            begun => Ok(begun?),
+        }
+    }
+
+    /// A suspended run that another host drove is known here from now on, and waits on.
+    async fn load_run(
+        &self,
+        run: &RunId,
+        replayed: &Arc<Mutex<ReplayedRun>>,
+        progress: RunProgress,
+    ) -> Result<JournaledStep, StepRefusal> {
+        let (host, own, server) = (Arc::clone(&self.host), run.clone(), self.options.server.clone());
+        let (replayed, known) = (Arc::clone(replayed), progress.clone());
+        let loading = move || load_suspended(&*host, &own, &replayed, &server, &known);
+        match tokio::task::spawn_blocking(loading).await {
+            Ok(loaded) => loaded?,
+            Err(broken) => return Err(refusal(format!("the run cannot be loaded: {broken}"))),
+        }
+        Ok(JournaledStep::Ended { progress: Box::new(progress), session: String::new() })
+    }
+
+    /// The server had this step before the attempt. A session that waits for it is told when the next one is asked for.
+    pub(crate) fn note_replayed(&self, run: &RunId, replayed: &mut ReplayedRun, step: &JournaledStep) {
+        let number = replayed.steps;
+        let Some(cell) = self.session_cell(run) else { return };
+        let Some(session) = cell.get() else { return };
+        if number < session.outbox.journaled() {
+            return;
+        }
+        replayed.unconfirmed.push((number, step.clone()));
+        if !step.is_of_driver() {
+            // nothing is asked for before a user answers
+            session.outbox.mark_replayed(&std::mem::take(&mut replayed.unconfirmed));
+            session.outbox.close();
+            self.forget(run, &cell);
+        }
+    }
+
+    /// Whether the history of this host has so many rows of a run.
+    pub(crate) fn has_rows(&self, run: &RunId, rows: u64) -> bool {
+        self.host.store().row_count(run).is_ok_and(|count| count >= rows)
+    }
+
+    /// Until it has them, but not for long.
+    pub(crate) async fn wait_for_rows(&self, run: &RunId, rows: u64) {
+        let until = Instant::now() + LOADING_PATIENCE;
+        while !self.has_rows(run, rows) && Instant::now() < until {
+            sleep(BEGINNING_LOOK).await;
+        }
     }
 
     /// A run that has begun stays at its host.
@@ -194,7 +273,13 @@ impl RunWorker {
 
     /// Whether another host answers for the service.
     pub fn has_left(&self, service: &str) -> bool {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).contains(service)
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).contains_key(service)
+    }
+
+    /// Whether it was given up so long ago that the move did not come to its end.
+    pub(crate) fn has_left_in_vain(&self, service: &str) -> bool {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.get(service).is_some_and(|since| since.elapsed() > LONGEST_MOVE)
     }
 
     async fn wait_until_left(&self, service: &str) {
@@ -251,7 +336,7 @@ impl RunWorker {
 
     /// Runs that have not stopped in time.
     async fn stop_service(&self, service: &str) -> Vec<RunId> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).insert(service.to_owned());
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).insert(service.to_owned(), Instant::now());
         self.service_left.notify_waiters();
         let until = Instant::now() + DRAIN_PATIENCE;
         while self.beginning.has_any_of(service) && Instant::now() < until {

@@ -13,7 +13,7 @@ use hyper::service::Service as HyperService;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::graceful::GracefulShutdown;
 use restate_sdk::hyper::HyperEndpoint;
-use restate_sdk::prelude::{Endpoint, ServiceOptions};
+use restate_sdk::prelude::{Endpoint, HandlerOptions, ServiceOptions};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::{sleep, timeout};
 
@@ -34,6 +34,10 @@ const LONGEST_STEP: Duration = Duration::from_secs(2 * 60 * 60);
 /// The server calls a worker that is gone again so soon, and at least so often.
 const FIRST_RETRY: Duration = Duration::from_millis(200);
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
+/// A run waits for its host as long as that takes: five seconds each, for years.
+const MOST_ATTEMPTS: u64 = 100_000_000;
+/// How long the server can say how a run has ended.
+const END_IS_KNOWN: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// No host has this name.
 const NO_SERVICE: &str = "SynthdevRun";
@@ -102,7 +106,11 @@ fn make_endpoint(worker: &Arc<RunWorker>, service: &str) -> Result<HyperEndpoint
         .inactivity_timeout(LONGEST_SILENCE)
         .abort_timeout(LONGEST_STEP)
         .retry_policy_initial_interval(FIRST_RETRY)
-        .retry_policy_max_interval(LONGEST_RETRY);
+        .retry_policy_max_interval(LONGEST_RETRY)
+        .retry_policy_max_attempts(MOST_ATTEMPTS)
+        // what those who follow a run are told is in no journal
+        .handler("follow", HandlerOptions::new().journal_retention(Duration::ZERO))
+        .handler("run", HandlerOptions::new().workflow_retention(END_IS_KNOWN));
     let runs = SynthdevRun { worker: Arc::clone(worker), service: service.to_owned() };
     let named = named_service(runs)
         .ok_or_else(|| refusal(format!("the Restate server takes no service with the name {service}")))?;

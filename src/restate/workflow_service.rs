@@ -2,6 +2,7 @@
 //!
 //! The handlers do nothing that a replay would do otherwise: what differs from attempt to attempt is inside of a step.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use restate_sdk::context::RequestTarget;
@@ -21,6 +22,8 @@ use synthdev_domain::ids::RunId;
 
 /// The number of the answer that a suspended run waits for.
 const AWAITED: &str = "awaited_answer";
+/// How many rows a suspended run has.
+const SUSPENDED_ROWS: &str = "suspended_rows";
 /// The last answer that was not taken.
 const REFUSED: &str = "refused_answer";
 pub(crate) const NOT_WAITING: &str = "the run does not wait for an answer";
@@ -108,9 +111,13 @@ impl SynthdevRun {
                 (replayed.steps, replayed.has_begun())
             };
             let (worker, own, shared) = (Arc::clone(&self.worker), run.clone(), Arc::clone(&replayed));
-            let service = self.service.clone();
+            let (service, driven) = (self.service.clone(), Arc::new(AtomicBool::new(false)));
+            let is_driven = Arc::clone(&driven);
             let step = ctx
-                .run(move || async move { Ok(Json(worker.next_step(&service, &own, &shared).await?)) })
+                .run(move || async move {
+                    is_driven.store(true, Ordering::Relaxed);
+                    Ok(Json(worker.next_step(&service, &own, &shared).await?))
+                })
                 .name(format!("rows {number}"))
                 .await;
             let step = match step {
@@ -121,8 +128,15 @@ impl SynthdevRun {
                 }
                 Err(error) => return Err(error.into()),
             };
-            self.worker.mark_journaled(&run, number, &step);
-            replayed.lock().unwrap_or_else(PoisonError::into_inner).push_step(&step);
+            {
+                let mut replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
+                if driven.load(Ordering::Relaxed) {
+                    self.worker.mark_journaled(&run, number, &step);
+                } else {
+                    self.worker.note_replayed(&run, &mut replayed, &step);
+                }
+                replayed.push_step(&step);
+            }
             match step {
                 JournaledStep::Rows { .. } | JournaledStep::Part { .. } => continue,
                 JournaledStep::Refused { refusal, .. } if !begun => {
@@ -140,6 +154,8 @@ impl SynthdevRun {
                 JournaledStep::Ended { .. } => {}
             }
             answers += 1;
+            let rows = replayed.lock().unwrap_or_else(PoisonError::into_inner).row_count();
+            ctx.set(SUSPENDED_ROWS, rows);
             let answer = wait_for_answer(&ctx, answers).await?;
             replayed.lock().unwrap_or_else(PoisonError::into_inner).set_answer(answer);
         }
@@ -158,7 +174,11 @@ impl SynthdevRun {
         {
             self.worker.host().check_answer(&run, typed).map_err(|refused| terminal(&refused))?;
         }
-        ctx.resolve_promise(&answer_key(number), Json(answer));
+        let key = answer_key(number);
+        if ctx.peek_promise::<Json<RunAnswer>>(&key).await?.is_some() {
+            return Err(terminal(&just_answered(&run)).into());
+        }
+        ctx.resolve_promise(&key, Json(answer));
         Ok(number)
     }
 
@@ -205,6 +225,7 @@ impl SynthdevRun {
     ) -> HandlerResult<Json<FollowAnswer>> {
         let (worker, run) = (Arc::clone(&self.worker), RunId::from(ctx.key()));
         let asked = asked.into_inner();
+        self.load_moved_run(&ctx, &run).await?;
         worker.wait_for_news(&run, asked).await;
         let followed = tokio::task::spawn_blocking(move || worker.follow(&run, asked)).await?;
         let followed = followed.map_err(|refused| terminal(&refused))?;
@@ -216,6 +237,26 @@ impl SynthdevRun {
 }
 
 impl SynthdevRun {
+    /// A host to which a suspended run was moved has its rows when the server calls it: now.
+    async fn load_moved_run(&self, ctx: &SharedWorkflowContext<'_>, run: &RunId) -> HandlerResult<()> {
+        let (Some(number), Some(rows)) =
+            (ctx.get::<u64>(AWAITED).await?, ctx.get::<u64>(SUSPENDED_ROWS).await?)
+        else {
+            return Ok(());
+        };
+        if self.worker.has_rows(run, rows) {
+            return Ok(());
+        }
+        let key = answer_key(number);
+        if ctx.peek_promise::<Json<RunAnswer>>(&key).await?.is_none() {
+            ctx.resolve_promise(&key, Json(RunAnswer::Load));
+            // what was said reaches the server when something is asked of it
+            ctx.peek_promise::<Json<RunAnswer>>(&key).await?;
+        }
+        self.worker.wait_for_rows(run, rows).await;
+        Ok(())
+    }
+
     /// Journaled with the rest: the other host gets the run exactly once.
     fn hand_over(&self, ctx: &WorkflowContext<'_>, submission: RunSubmission, service: String) -> RunEnd {
         let mut handed_over_by = submission.handed_over_by.clone();
@@ -267,6 +308,13 @@ async fn wait_for_answer(ctx: &WorkflowContext<'_>, number: u64) -> HandlerResul
     };
     ctx.clear(AWAITED);
     Ok(answer)
+}
+
+fn just_answered(run: &RunId) -> StepRefusal {
+    StepRefusal {
+        message: format!("run {run} has just got another answer, or its host reads it"),
+        hint: Some("look what it waits for now, and answer again if it does".to_owned()),
+    }
 }
 
 fn answer_key(number: u64) -> String {

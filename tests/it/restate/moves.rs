@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use synthdev::restate::host_move::{MoveReport, move_runs};
 
-use super::answers::{listed, report, write_states};
+use super::answers::{listed, report, write_question, write_states};
 use super::hosts::{begin, newest};
 use super::repositories::two_repositories;
 use super::scripted_server::{Asked, ScriptedServer, deployment};
@@ -159,4 +159,27 @@ fn runs_that_their_host_cannot_stop_are_not_moved() {
     assert_eq!(listed(&left)[0]["host"], "stuck");
     client.kill().unwrap();
     client.wait().unwrap();
+}
+
+#[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
+fn a_run_that_waits_for_an_answer_is_known_where_it_was_moved() {
+    let server = RestateServer::start();
+    let (left, right) = two_repositories(&server);
+    write_question(&left);
+    let [near, far] = free_addresses();
+    let mut old = start_host(&left, "left", &near, &[]);
+    let (code, asked) = report(begin(&left));
+    assert_eq!(code, Some(3), "{asked}");
+    let run = asked["run_id"].as_str().unwrap();
+    let _new = start_host(&right, "right", &far, &[]);
+    left.run_program(&["backend", "move", "left", "right"]).code(0);
+    old.kill();
+    let shown = right.run_program(&["runs", "show", run, "--backend", "restate", "--json"]).code(0).stdout;
+    assert!(shown.contains("How many?"), "{shown}");
+    let answer = |text: &str| right.run_program(&["resume", run, "--json", "--results", text]);
+    let refused = answer("\"many\"");
+    assert!(!matches!(refused.code, Some(0 | 3)), "{}{}", refused.stdout, refused.stderr);
+    assert_eq!(answer("7").code(0).json()["output"], "got 7");
+    right.run_program(&["runs", "replay", run]).code(0);
 }

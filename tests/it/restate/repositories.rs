@@ -130,14 +130,28 @@ fn clear_project(machine: &Machine) {
     }
 }
 
+/// How long after the kill the run went on at the heir, with all its files; `None`: there was nothing to move.
+fn check_heir(heir: &Machine, run: &str, killed: i64, what: &str) -> Option<i64> {
+    let store = SqliteStore::new(heir.world.data().join("runs.sqlite"));
+    if !store.find(run).is_ok_and(|found| found.id.as_str() == run) {
+        return None;
+    }
+    let took = resumed_after(&heir.world, run, killed)?;
+    let wanted: Vec<String> = (0..COMMANDS).map(|at| format!("made {at}")).collect();
+    assert_eq!(files_at(heir, run), wanted, "{what}");
+    heir.world.run_program(&["runs", "replay", run]).code(0);
+    check_merge(heir, run);
+    Some(took)
+}
+
 #[test]
 #[ignore = "tool: needs node and npm, and the registry of npm"]
-fn files_of_runs_move_to_another_repository_when_a_host_is_killed_at_a_random_time() {
+fn files_of_runs_move_to_another_repository_when_hosts_and_server_are_killed_at_random_times() {
     let points = usize::try_from(number("RESTATE_KILLS").unwrap_or(FEW)).unwrap();
     let seed = number("RESTATE_SEED").unwrap_or_else(|| u64::from(std::process::id()));
     println!("RESTATE_SEED={seed}");
     let mut luck = Luck(seed);
-    let server = RestateServer::start();
+    let mut server = RestateServer::start();
     let (left, right) = two_repositories(&server);
     let log = left.root().join("effects.log");
     write_work(&left, log.to_str().unwrap());
@@ -148,7 +162,7 @@ fn files_of_runs_move_to_another_repository_when_a_host_is_killed_at_a_random_ti
     };
     let mut machines = [machine("left", left), machine("right", right)];
     let (mut times, mut asked, mut moved) = (TakeoverTimes::default(), 0, 0);
-    for point in 0..points {
+    for point in 0..2 * points {
         thread::sleep(Duration::from_millis(1_300));
         let _ = fs::remove_file(&log);
         let here = machines.iter().position(|machine| machine.name == "left").unwrap();
@@ -158,33 +172,32 @@ fn files_of_runs_move_to_another_repository_when_a_host_is_killed_at_a_random_ti
         let time = luck.time(Duration::from_millis(1_500));
         thread::sleep(time);
         let at = machines.iter().position(|machine| machine.name == host).unwrap();
-        let killed = now_ms();
-        machines[at].worker.kill();
+        let (killed, kills_server) = (now_ms(), point % 2 == 1);
+        if kills_server {
+            server.kill_and_restart();
+        } else {
+            machines[at].worker.kill();
+        }
         let (report, answers) = lead_to_end(&machines[here].world, &log, end_of(child));
-        let what = format!("point {point}: {host} killed after {time:.1?}");
+        let victim = if kills_server { "the server" } else { host.as_str() };
+        let what = format!("point {point}: {victim} killed after {time:.1?}");
         assert_eq!(report["output"], "all done", "{what}");
         let wanted: Vec<String> = (0..COMMANDS).map(|at| format!("effect-{at}")).collect();
         assert_eq!(log_lines(&log), wanted, "{what}");
         asked += answers;
-        let heir = &machines[1 - at];
-        let store = SqliteStore::new(heir.world.data().join("runs.sqlite"));
-        let was_moved = store.find(&run).is_ok_and(|found| found.id.as_str() == run);
-        let took = was_moved.then(|| resumed_after(&heir.world, &run, killed)).flatten();
-        println!("{what}, {answers} answers, taken over after {took:?} ms");
-        if was_moved {
-            let wanted: Vec<String> = (0..COMMANDS).map(|at| format!("made {at}")).collect();
-            assert_eq!(files_at(heir, &run), wanted, "{what}");
-            heir.world.run_program(&["runs", "replay", &run]).code(0);
-            if took.is_some() {
-                check_merge(heir, &run);
-            }
-            moved += 1;
+        if kills_server {
+            println!("{what}, {answers} answers");
+            machines.iter().for_each(clear_project);
+            continue;
         }
+        let took = check_heir(&machines[1 - at], &run, killed, &what);
+        println!("{what}, {answers} answers, taken over after {took:?} ms");
+        moved += usize::from(took.is_some());
         times.add(took, answers);
         machines.iter().for_each(clear_project);
         let Machine { name, world, address, .. } = &machines[at];
         machines[at].worker = start_host(world, name, address, &[]);
     }
-    println!("{moved} of {points} moved, {asked} questions");
+    println!("{moved} of {points} runs of killed hosts moved, {asked} questions in all");
     times.check();
 }
