@@ -87,6 +87,8 @@ impl Stage {
             ("DO_NOT_TRACK", "1"),
             ("RESTATE_DEFAULT_NUM_PARTITIONS", "2"),
             ("RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE", "128MB"),
+            // one that waits counts for a minute
+            ("RESTATE_WORKER__INVOKER__CONCURRENT_INVOCATIONS_LIMIT", "20000"),
         ]);
         let started = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let server = RunningProgram(started.unwrap_or_else(|error| {

@@ -174,7 +174,11 @@ impl RunWorker {
         let mut why = None;
         if let Some(session) = cell.get() {
             session.outbox.close();
+            // what it does takes no effect any more
+            self.host.leave(&session.handle, run);
             session.wait_until_left().await;
+            // the next session owns it
+            self.host.store().release(run);
             why = session.outbox.reason();
         }
         self.forget(run, cell);

@@ -1,5 +1,6 @@
 //! A program that was killed leaves everything that had finished, and says what was open (acceptance 7).
 
+use std::fs::{self, File};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -125,24 +126,31 @@ fn a_killed_run_goes_on_with_the_agents_that_its_agent_has_started() {
 fn a_killed_run_is_not_taken_up_before_its_commands_have_ended() {
     let world = World::repository();
     let began = world.project().join("began");
-    let command = "(sleep 1000 & echo > began; exec setsid sleep 20); sleep 1000";
     let states = json!([
-        {"name": "start", "type": "shell", "command": command, "transition": [{"target": "stop"}]},
+        {"name": "start", "type": "shell", "command": "echo > began; sleep 1000",
+         "transition": [{"target": "stop"}]},
         {"name": "stop"}
     ]);
     world.write_json("slow.json", &json!({"workflow_name": "slow", "states": states}));
     let arguments = ["run", "--workflow-file", "slow.json", "--yes", "--no-sandbox"];
     let mut child = world.command(&arguments).spawn().unwrap();
     wait_for("the command runs", || began.exists().then_some(()));
+    let mut locks = fs::read_dir(world.data().join("drivers")).unwrap().flatten();
+    let lock = File::open(locks.next().unwrap().path()).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
+    // the watcher of the command holds the lock until the command has ended; here that takes longer
+    lock.lock().unwrap();
     let run = world.run_program(&["runs", "list", "--json"]).code(0).json()[0].clone();
     assert_eq!(run["status"], "interrupted");
     let id = run["id"].as_str().unwrap();
     let mut resumed =
         world.command(&["resume", id, "--yes", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(500));
-    assert!(resumed.try_wait().unwrap().is_none(), "it waits");
-    let report: Value = serde_json::from_slice(&resumed.wait_with_output().unwrap().stdout).unwrap();
+    let waits = resumed.try_wait().unwrap().is_none();
+    lock.unlock().unwrap();
+    let told = resumed.wait_with_output().unwrap();
+    assert!(waits, "{}", String::from_utf8_lossy(&told.stdout));
+    let report: Value = serde_json::from_slice(&told.stdout).unwrap();
     assert_eq!(report["pauses"][0]["reason"], "uncertain_effect", "{report:#}");
 }
