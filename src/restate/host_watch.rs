@@ -143,7 +143,7 @@ impl HostWatch {
     fn tell_unreadable(&mut self, directory: &HostDirectory) {
         for entry in &directory.unreadable {
             if self.told.insert(entry.message.clone()) {
-                (self.heir.tell)(format!("{}; nobody takes its runs over", entry.message));
+                (self.heir.tell)(format!("{}; no host takes its runs over", entry.message));
             }
         }
     }

@@ -1,6 +1,5 @@
 //! What a worker tells those who follow a run: its rows, what lists show of it, and pieces of what is being done.
 
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -9,8 +8,7 @@ use super::journaled_step::{FollowAnswer, FollowRequest, StepRefusal};
 use super::run_session::{RunSession, store_refusal};
 use super::worker::RunWorker;
 use synthdev_domain::ids::RunId;
-use synthdev_domain::journal::RunHeader;
-use synthdev_ports::run_store::{JournalRowRef, RunReader, RunStore};
+use synthdev_runtime::run_definition::read_header;
 
 /// Who follows a run and knows all of it is answered when there is more, or after this.
 const FOLLOW_PATIENCE: Duration = Duration::from_secs(20);
@@ -74,7 +72,7 @@ impl RunWorker {
     ) -> Result<(), StepRefusal> {
         let store = self.host().store();
         if asked.rows == 0 {
-            told.header = read_header(&*store, run)?.map(Box::new);
+            told.header = read_header(&*store, run).map_err(store_refusal)?.map(Box::new);
         }
         // read before the rows: a copy that has it has all rows that it speaks of
         let progress = self.host().reader().summary(run.as_str()).map_err(store_refusal)?.progress;
@@ -89,23 +87,6 @@ impl RunWorker {
         }
         Ok(())
     }
-}
-
-fn read_header(store: &dyn RunStore, run: &RunId) -> Result<Option<RunHeader>, StepRefusal> {
-    struct HeaderReader(Option<RunHeader>);
-    impl RunReader for HeaderReader {
-        fn header(&mut self, header: RunHeader) -> ControlFlow<()> {
-            self.0 = Some(header);
-            ControlFlow::Break(())
-        }
-
-        fn row(&mut self, _: JournalRowRef<'_>) -> ControlFlow<()> {
-            ControlFlow::Break(())
-        }
-    }
-    let mut reader = HeaderReader(None);
-    store.read(run, &mut reader).map_err(store_refusal)?;
-    Ok(reader.0)
 }
 
 async fn wait_in_session(session: &RunSession, asked: FollowRequest) {

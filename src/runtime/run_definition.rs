@@ -40,8 +40,16 @@ impl RuntimeHandle {
 /// # Errors
 /// As [`RuntimeHandle::definition`].
 pub fn read_definition(store: &dyn RunStore, run: &RunId) -> Result<Arc<RunSpec>, StoreError> {
+    let missing = || StoreError { message: format!("run {run} has no definition"), hint: None };
+    journal_replay::load_definition(&read_header(store, run)?.ok_or_else(missing)?)
+}
+
+/// The head of a run, without its rows.
+///
+/// # Errors
+/// There is no such run, or its head cannot be read.
+pub fn read_header(store: &dyn RunStore, run: &RunId) -> Result<Option<RunHeader>, StoreError> {
     let mut head = HeaderReader::default();
     store.read(run, &mut head)?;
-    let missing = || StoreError { message: format!("run {run} has no definition"), hint: None };
-    journal_replay::load_definition(&head.0.ok_or_else(missing)?)
+    Ok(head.0)
 }
